@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
+)
+
+// Cancel ends the session for good. It returns at once; Done tells when nothing
+// of it is left. Cancelling twice is an error with code CANCELLED.
+func (s *Session) Cancel(ctx context.Context, reason, source string) error {
+	if err := s.engine.admit(ctx, s.admission(admission.Cancel, "", map[string]json.RawMessage{})); err != nil {
+		return err
+	}
+	if !s.cancel(reason, source) {
+		return Errorf(CancelledCode, "session was cancelled already")
+	}
+	return nil
+}
+
+// cancel changes the state and begins the stop; false when it was cancelled before.
+func (s *Session) cancel(reason, source string) bool {
+	s.mu.Lock()
+	if s.updateLocked(cancelled) != nil {
+		s.mu.Unlock()
+		return false
+	}
+	s.cancelReason, s.cancelSource, s.cancelledTime = reason, source, time.Now()
+	p := s.proc
+	s.mu.Unlock()
+	s.append(event.Notice, map[string]any{"type": "cancelled", "message": visible(reason), "source": source})
+	s.engine.work.Go(func() { s.finish(p) }) // ends when the process and its goroutines are gone, at most the stop ladder
+	return true
+}
+
+// finish ends the process, then everything that waits on the session.
+func (s *Session) finish(p *process) {
+	defer close(s.done)
+	if p != nil {
+		p.end(ended{"cancel"}) // pending questions are denied
+		p.stop()
+	}
+	s.end(ended{"cancel"})
+	s.launching.Lock() // a start under way sees the end of the context and leaves
+	late := s.current()
+	s.launching.Unlock()
+	if late != nil && late != p {
+		late.stop()
+	}
+	s.putSlot()
+	s.work.Wait()
+}
+
+func (s *Session) current() *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc
+}

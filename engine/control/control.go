@@ -1,0 +1,270 @@
+// Package control speaks the CLI's control protocol over a stream of JSON
+// messages: it matches answers to calls, serves the peer's requests
+// concurrently, and cancels what the peer withdraws.
+//
+// [Conn.Serve] is the one reader; it starts one goroutine per request of the
+// peer, which ends when the handler returns, and waits for all of them.
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+)
+
+// MaxInFlight bounds the peer's requests served at once; one more is refused.
+const MaxInFlight = 512
+
+// ErrClosed is returned by Call once the stream has ended.
+var ErrClosed = errors.New("control stream closed")
+
+// Stream carries whole messages. Read is called by one goroutine only; Write is
+// called with a lock held and must give up by itself when the peer does not read.
+type Stream interface {
+	Read() (json.RawMessage, error)
+	Write(json.RawMessage) error
+}
+
+// Handler is what a Conn drives.
+type Handler interface {
+	// HandleRequest answers a control request in its own goroutine. ctx ends when
+	// the peer withdraws the request (then the answer is dropped) or the stream ends.
+	HandleRequest(ctx context.Context, r Request) (any, error)
+	// HandleMessage takes every other message, in order, one at a time.
+	HandleMessage(ctx context.Context, kind string, fields map[string]json.RawMessage)
+	// HandleNoise is told of a line that is no message, or a control message that
+	// cannot be trusted. It was not acted upon.
+	HandleNoise(ctx context.Context, reason string)
+}
+
+// Conn is one connection. It is safe for concurrent use.
+type Conn struct {
+	stream  Stream
+	handler Handler
+
+	write sync.Mutex
+
+	mu      sync.Mutex
+	lastID  int
+	calls   map[string]chan answer        // our requests under way
+	serving map[string]context.CancelFunc // the peer's requests under way
+	closed  bool
+}
+
+type answer struct {
+	body json.RawMessage
+	err  error
+}
+
+// NewConn makes a Conn; nothing happens before Serve.
+func NewConn(s Stream, h Handler) *Conn {
+	return &Conn{stream: s, handler: h, calls: make(map[string]chan answer), serving: make(map[string]context.CancelFunc)}
+}
+
+// Serve reads until the stream ends and returns its error. Before it returns,
+// open calls fail with ErrClosed, and every handler has returned.
+func (c *Conn) Serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var handlers sync.WaitGroup
+	defer handlers.Wait()
+	defer c.close()
+	defer cancel()
+	for {
+		line, err := c.stream.Read()
+		if err != nil {
+			return err
+		}
+		c.dispatch(ctx, &handlers, Sanitize(line))
+	}
+}
+
+func (c *Conn) dispatch(ctx context.Context, handlers *sync.WaitGroup, line json.RawMessage) {
+	fields, err := object(line)
+	if err != nil {
+		c.handler.HandleNoise(ctx, "line is no JSON object")
+		return
+	}
+	kind := text(fields["type"])
+	switch kind {
+	case typeAlive:
+	case typeRequest, typeResponse, typeCancel:
+		if err := Check(line); err != nil {
+			c.refuse(ctx, fields, err)
+			return
+		}
+		c.control(ctx, handlers, kind, fields)
+	default:
+		c.handler.HandleMessage(ctx, kind, fields)
+	}
+}
+
+// refuse answers a request that cannot be read in one way only with an error,
+// which the CLI takes as a deny for a permission question.
+func (c *Conn) refuse(ctx context.Context, fields map[string]json.RawMessage, cause error) {
+	c.handler.HandleNoise(ctx, "control message refused: "+cause.Error())
+	if id := text(fields["request_id"]); id != "" {
+		c.send(errorLine(id, "message refused: "+cause.Error()))
+	}
+}
+
+func (c *Conn) control(ctx context.Context, handlers *sync.WaitGroup, kind string, fields map[string]json.RawMessage) {
+	switch kind {
+	case typeRequest:
+		r, err := parseRequest(fields)
+		if err != nil {
+			c.refuse(ctx, fields, err)
+			return
+		}
+		c.serve(ctx, handlers, r)
+	case typeResponse:
+		c.deliver(fields)
+	case typeCancel:
+		c.withdraw(text(fields["request_id"]))
+	}
+}
+
+// serve runs the handler in a goroutine that ends when the handler returns.
+func (c *Conn) serve(ctx context.Context, handlers *sync.WaitGroup, r Request) {
+	ctx, cancel := context.WithCancel(ctx)
+	c.mu.Lock()
+	_, twice := c.serving[r.ID]
+	full := len(c.serving) >= MaxInFlight
+	if !twice && !full {
+		c.serving[r.ID] = cancel
+	}
+	c.mu.Unlock()
+	if twice || full {
+		cancel()
+		c.handler.HandleNoise(ctx, fmt.Sprintf("control request %q refused: its id is in use or %d requests are under way", r.ID, MaxInFlight))
+		c.send(errorLine(r.ID, "request refused: id in use or too many requests under way"))
+		return
+	}
+	handlers.Go(func() {
+		defer cancel()
+		body, err := c.handle(ctx, r)
+		if !c.done(r.ID) {
+			return // withdrawn: the peer wants no answer
+		}
+		if err != nil {
+			c.send(errorLine(r.ID, err.Error()))
+			return
+		}
+		c.send(successLine(r.ID, body))
+	})
+}
+
+func (c *Conn) handle(ctx context.Context, r Request) (body any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			body, err = nil, fmt.Errorf("request %s: internal error: %v", r.Subtype, p)
+		}
+	}()
+	return c.handler.HandleRequest(ctx, r)
+}
+
+// done takes a request off the list; false when the peer withdrew it.
+func (c *Conn) done(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.serving[id]
+	delete(c.serving, id)
+	return ok
+}
+
+func (c *Conn) withdraw(id string) {
+	c.mu.Lock()
+	cancel := c.serving[id]
+	delete(c.serving, id)
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+func (c *Conn) deliver(fields map[string]json.RawMessage) {
+	response, err := object(fields["response"])
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	ch := c.calls[text(response["request_id"])]
+	delete(c.calls, text(response["request_id"]))
+	c.mu.Unlock()
+	if ch == nil {
+		return // an answer nobody waits for any more
+	}
+	if text(response["subtype"]) != "success" {
+		ch <- answer{err: errors.New(text(response["error"]))}
+		return
+	}
+	ch <- answer{body: response["response"]}
+}
+
+// Call sends a control request and waits for its answer. The error is ErrClosed
+// once the stream has ended, the peer's text for an error answer, or ctx's.
+func (c *Conn) Call(ctx context.Context, subtype string, fields map[string]any) (json.RawMessage, error) {
+	id, ch, err := c.register()
+	if err != nil {
+		return nil, fmt.Errorf("control request %s: %w", subtype, err)
+	}
+	if err := c.send(requestLine(id, subtype, fields)); err != nil {
+		c.forget(id)
+		return nil, fmt.Errorf("control request %s: %w", subtype, err)
+	}
+	select {
+	case a := <-ch:
+		if a.err != nil {
+			return nil, fmt.Errorf("control request %s: %w", subtype, a.err)
+		}
+		return a.body, nil
+	case <-ctx.Done():
+		c.forget(id)
+		return nil, fmt.Errorf("control request %s: %w", subtype, context.Cause(ctx))
+	}
+}
+
+// Send writes a message that wants no answer.
+func (c *Conn) Send(message any) error { return c.send(marshal(message)) }
+
+func marshal(v any) (json.RawMessage, error) { return json.Marshal(v) }
+
+func (c *Conn) send(line json.RawMessage, err error) error {
+	if err != nil {
+		return fmt.Errorf("encode control message: %w", err)
+	}
+	c.write.Lock()
+	defer c.write.Unlock()
+	return c.stream.Write(line)
+}
+
+func (c *Conn) register() (string, chan answer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return "", nil, ErrClosed
+	}
+	c.lastID++
+	id := "gh_" + strconv.Itoa(c.lastID)
+	ch := make(chan answer, 1) // exactly one answer is delivered
+	c.calls[id] = ch
+	return id, ch, nil
+}
+
+func (c *Conn) forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.calls, id)
+}
+
+func (c *Conn) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for id, ch := range c.calls {
+		ch <- answer{err: ErrClosed}
+		delete(c.calls, id)
+	}
+}

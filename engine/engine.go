@@ -1,0 +1,333 @@
+// Package engine runs governed Claude Code sessions; it is the API for embedding.
+//
+// Start with [New] and [Options]; [Engine.Start] gives a [Session], which is
+// polled ([Session.Events], [Session.Wait]), answered ([Session.Answer]),
+// continued ([Session.Prompt]) and ended ([Session.Cancel]). [Engine.Close]
+// ends everything it started.
+//
+//	eng, err := engine.New(engine.Options{Roots: []string{dir}, Deciders: …, Admission: …})
+//	defer eng.Close(ctx)
+//	s, err := eng.Start(ctx, engine.StartParams{Prompt: "…", Cwd: dir})
+//
+// Goroutines: one sweeper an Engine (ends with Close); for each CLI process one
+// pump that reads it and one watcher that reports its end (both end with the
+// process), and one goroutine a control request (ends with its handler). Work
+// of a session takes its context from the Engine, never from the call that
+// asked for it.
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+)
+
+// Defaults of Options.
+const (
+	DefaultMinVersion      = "2.1.197"
+	DefaultMaxConcurrent   = 5
+	DefaultTurnTimeout     = 4 * time.Hour
+	DefaultIdleTTL         = 30 * time.Minute
+	DefaultMaxPending      = 64
+	DefaultMaxDenials      = 20
+	DefaultApprovalTimeout = time.Minute
+	DefaultInitTimeout     = 10 * time.Second
+
+	maxSessions = 1000 // sessions kept at once, ended ones included
+	warmFor     = 30 * time.Second
+	sweepEvery  = 5 * time.Second
+)
+
+// Engine owns sessions. It is safe for concurrent use.
+type Engine struct {
+	o     Options
+	chain permission.Chain
+	slots *slots
+	log   *slog.Logger
+
+	ctx  context.Context // of every session; ends with Close
+	stop context.CancelFunc
+	work sync.WaitGroup // sweeper and every session's goroutines
+
+	mu       sync.Mutex
+	sessions map[string]*Session
+	versions map[string]string // by executable, checked once
+	closed   bool
+}
+
+// New makes an Engine. The error names the option that is wrong.
+func New(o Options) (*Engine, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	fallback := permission.Ask
+	if o.Unattended {
+		fallback = permission.Deny
+	}
+	e := &Engine{
+		o: o, log: o.Logger, slots: newSlots(o.MaxConcurrent),
+		chain:    permission.Chain{Deciders: o.Deciders, Default: fallback},
+		sessions: make(map[string]*Session), versions: make(map[string]string),
+	}
+	e.ctx, e.stop = context.WithCancel(context.Background())
+	e.work.Go(e.sweep) // ends with e.ctx
+	return e, nil
+}
+
+func (o *Options) complete() error {
+	if len(o.Roots) == 0 {
+		return errors.New("engine options: Roots is empty; name the folders sessions may live in")
+	}
+	for _, list := range []*[]string{&o.Roots, &o.Trusted} {
+		resolved, err := resolveAll(*list)
+		if err != nil {
+			return fmt.Errorf("engine options: %w", err)
+		}
+		*list = resolved
+	}
+	o.MinVersion = cmp.Or(o.MinVersion, DefaultMinVersion)
+	o.OnUnsafeSettings = cmp.Or(o.OnUnsafeSettings, Isolate)
+	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
+	o.TurnTimeout = cmp.Or(o.TurnTimeout, DefaultTurnTimeout)
+	o.IdleTTL = cmp.Or(o.IdleTTL, DefaultIdleTTL)
+	o.MaxPending = cmp.Or(o.MaxPending, DefaultMaxPending)
+	o.MaxDenials = cmp.Or(o.MaxDenials, DefaultMaxDenials)
+	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
+	o.TempDir = cmp.Or(o.TempDir, os.TempDir())
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if o.Executable == "" {
+		o.Executable = "claude"
+	}
+	if path, err := exec.LookPath(o.Executable); err == nil {
+		o.Executable = path // looked up once: a later change of PATH changes nothing
+	}
+	return nil
+}
+
+func resolveAll(paths []string) ([]string, error) {
+	out := make([]string, 0, len(paths))
+	for _, p := range paths {
+		if !filepath.IsAbs(p) {
+			return nil, fmt.Errorf("folder %q: not an absolute path", p)
+		}
+		real, err := filepath.EvalSymlinks(p)
+		if err != nil {
+			return nil, fmt.Errorf("folder %q: %w", p, err)
+		}
+		out = append(out, real)
+	}
+	return out, nil
+}
+
+// Session returns a session by id; the error's code is SESSION_NOT_FOUND.
+func (e *Engine) Session(id string) (*Session, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s := e.sessions[id]; s != nil {
+		return s, nil
+	}
+	return nil, Errorf(SessionNotFound, "session %q is not known: it expired, or the server was restarted; start a new one", id)
+}
+
+// Sessions lists all sessions, newest first. Listing is a decision too.
+func (e *Engine) Sessions(ctx context.Context) ([]*Session, error) {
+	if err := e.admit(ctx, admission.Request{Action: admission.List, Roots: e.o.Roots}); err != nil {
+		return nil, err
+	}
+	return e.all(), nil
+}
+
+func (e *Engine) all() []*Session {
+	e.mu.Lock()
+	list := make([]*Session, 0, len(e.sessions))
+	for _, s := range e.sessions {
+		list = append(list, s)
+	}
+	e.mu.Unlock()
+	slices.SortFunc(list, func(a, b *Session) int { return b.created.Compare(a.created) })
+	return list
+}
+
+func (e *Engine) register(s *Session) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return Errorf(CancelledCode, "the server is shutting down")
+	}
+	if len(e.sessions) >= maxSessions {
+		return Errorf(Limit, "%d sessions are kept already; cancel some, or wait until idle ones expire", maxSessions)
+	}
+	e.sessions[s.id] = s
+	return nil
+}
+
+// Close refuses new sessions, cancels every session and waits until nothing of
+// them is left or ctx ends. It may be called twice.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	for _, s := range e.all() {
+		s.cancel("Server shutting down", "shutdown")
+	}
+	gone := make(chan struct{})
+	go func() { // ends when every session's goroutines have
+		for _, s := range e.all() {
+			<-s.Done()
+		}
+		e.stop()
+		e.work.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		e.stop()
+		return fmt.Errorf("close engine: %w", context.Cause(ctx))
+	}
+}
+
+// sweep ends what has been idle or running for too long.
+func (e *Engine) sweep() {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-tick.C:
+			for _, s := range e.all() {
+				s.expire(time.Now())
+			}
+		}
+	}
+}
+
+func (e *Engine) forget(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.sessions, id)
+}
+
+// admit asks every admission decider; anything but an allow of all refuses.
+func (e *Engine) admit(ctx context.Context, r admission.Request) error {
+	if len(e.o.Admission) == 0 {
+		return Errorf(PermissionDenied, "%s refused by rule engine.no_policy: no admission policy is loaded", r.Action)
+	}
+	r.RunningSessions = e.running()
+	for _, d := range e.o.Admission {
+		decision, err := admitOne(ctx, d, r)
+		if err != nil {
+			return Errorf(PermissionDenied, "%s refused by rule engine.error: the admission policy ended with an error: %w", r.Action, err)
+		}
+		if decision.Effect != permission.Allow {
+			return Errorf(PermissionDenied, "%s refused by rule %s: %s", r.Action, decision.Rule, decision.Reason)
+		}
+	}
+	return nil
+}
+
+func admitOne(ctx context.Context, d admission.Decider, r admission.Request) (out permission.Decision, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return d.Admit(ctx, r)
+}
+
+func (e *Engine) running() (n int) {
+	for _, s := range e.all() {
+		if s.Info().State.Busy() {
+			n++
+		}
+	}
+	return n
+}
+
+// checkExecutable refuses a CLI that is missing or older than the minimum; the
+// answer is kept for the executable.
+func (e *Engine) checkExecutable(ctx context.Context, path string) error {
+	e.mu.Lock()
+	version, known := e.versions[path]
+	e.mu.Unlock()
+	if !known {
+		var err error
+		if version, err = e.askVersion(ctx, path); err != nil {
+			return err
+		}
+		e.mu.Lock()
+		e.versions[path] = version
+		e.mu.Unlock()
+	}
+	if older(version, e.o.MinVersion) {
+		return Errorf(InvalidArgument, "executable %s is version %s; at least %s is needed: npm install -g @anthropic-ai/claude-code, or set [cli] executable", path, version, e.o.MinVersion)
+	}
+	return nil
+}
+
+func (e *Engine) askVersion(ctx context.Context, path string) (string, error) {
+	if ext := strings.ToLower(filepath.Ext(path)); ext == ".bat" || ext == ".cmd" {
+		return "", Errorf(InvalidArgument, "executable %s: batch files are refused, since their arguments cannot be quoted safely; name the .exe", path)
+	}
+	if _, err := exec.LookPath(path); err != nil {
+		return "", Errorf(InvalidArgument, "executable %s not found: install it (npm install -g @anthropic-ai/claude-code) or set [cli] executable: %w", path, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, DefaultInitTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, append(slices.Clone(e.o.Args), "--version")...)
+	cmd.Env = e.environment(nil)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return "", Errorf(InvalidArgument, "executable %s --version: %w%s", path, err, stderrOf(err))
+	}
+	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	if _, ok := parseVersion(version); !ok {
+		return "", Errorf(InvalidArgument, "executable %s --version: %.80q is no version; is it the Claude Code CLI?", path, string(out))
+	}
+	return version, nil
+}
+
+func stderrOf(err error) string {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || len(exit.Stderr) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; stderr: %.400q", strings.TrimSpace(string(exit.Stderr)))
+}
+
+func parseVersion(s string) ([3]int, bool) {
+	var v [3]int
+	n, _ := fmt.Sscanf(s, "%d.%d.%d", &v[0], &v[1], &v[2])
+	return v, n == 3
+}
+
+// older reports whether version a is below b; what cannot be read is old.
+func older(a, b string) bool {
+	va, ok := parseVersion(a)
+	if !ok {
+		return true
+	}
+	vb, _ := parseVersion(b)
+	return slices.Compare(va[:], vb[:]) < 0
+}

@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ownSecrets never reach a session: who reads them could forge our tokens or
+// reconfigure us.
+var ownSecrets = []string{"CLAUDE_CODE_MCP_RESUME_SECRET", "CLAUDE_CODE_MCP_ALLOW_DISK_RESUME"}
+
+// gateSwitches change which program runs, load code into it, or switch the
+// CLI's questions, hooks or settings off. They are dropped from the owner's
+// environment too.
+var gateSwitches = []string{
+	"CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_MANAGED_SETTINGS_PATH", "CLAUDE_CODE_SHELL_PREFIX", "CLAUDE_CODE_DISABLE_ATTACHMENTS",
+	"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_EXTRA_BODY",
+	"NODE_OPTIONS", "NODE_PATH", "BASH_ENV", "ENV", "PERL5OPT", "RUBYOPT", "PYTHONSTARTUP", "JAVA_TOOL_OPTIONS",
+	"GIT_EXTERNAL_DIFF", "GIT_SSH_COMMAND", "GIT_PROXY_COMMAND", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_DIR", "GIT_WORK_TREE",
+}
+
+// switchPrefixes are families of such names.
+var switchPrefixes = []string{"GATEHOUSE_", "LD_", "DYLD_", "BUN_"}
+
+func switchesGate(name string) bool {
+	name = strings.ToUpper(name) // names fold on Windows
+	return slices.Contains(ownSecrets, name) || slices.Contains(gateSwitches, name) ||
+		slices.ContainsFunc(switchPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// environment is the owner's without secrets and switches, the caller's admitted
+// variables, and our own on top.
+func (e *Engine) environment(caller map[string]string) []string {
+	values := make(map[string]string)
+	for _, kv := range e.o.Environ {
+		if name, value, ok := strings.Cut(kv, "="); ok && !switchesGate(name) {
+			values[name] = value
+		}
+	}
+	for name, value := range caller {
+		if !switchesGate(name) {
+			values[name] = value
+		}
+	}
+	values["DISABLE_AUTOUPDATER"] = "1"
+	if e.o.DisableAttachments {
+		values["CLAUDE_CODE_DISABLE_ATTACHMENTS"] = "1"
+	}
+	guardGit(values)
+	env := make([]string, 0, len(values))
+	for name, value := range values {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env
+}
+
+// guardGit switches off the program a repository's own configuration would have
+// git run at the CLI's start. Variables beat .git/config; the owner's own
+// GIT_CONFIG_* entries are kept before ours.
+func guardGit(values map[string]string) {
+	n, err := strconv.Atoi(values["GIT_CONFIG_COUNT"])
+	if err != nil || n < 0 {
+		n = 0
+	}
+	values["GIT_CONFIG_KEY_"+strconv.Itoa(n)] = "core.fsmonitor"
+	values["GIT_CONFIG_VALUE_"+strconv.Itoa(n)] = "false"
+	values["GIT_CONFIG_COUNT"] = strconv.Itoa(n + 1)
+}

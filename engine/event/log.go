@@ -1,0 +1,147 @@
+package event
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// DefaultMaxBytes bounds the payload bytes a Log keeps in memory.
+const DefaultMaxBytes = 4 << 20
+
+// entryOverhead is what an entry costs beside its payload, so that many empty
+// events are bounded too.
+const entryOverhead = 96
+
+// Log is one session's history. It is safe for concurrent use.
+//
+// The oldest entries go first when the bytes exceed the bound; because entries
+// leave only from the front, the lowest id kept is also the lowest contiguous one.
+type Log struct {
+	redactors []Redactor
+	maxBytes  int64
+
+	mu      sync.Mutex
+	events  []Event // contiguous ids, events[0].ID == first
+	first   int64
+	next    int64
+	bytes   int64
+	changed chan struct{} // closed and replaced at every append
+}
+
+// NewLog makes a log; maxBytes <= 0 means DefaultMaxBytes. Redactors run in
+// order, each seeing what the one before left.
+func NewLog(maxBytes int64, redactors ...Redactor) *Log {
+	if maxBytes <= 0 {
+		maxBytes = DefaultMaxBytes
+	}
+	return &Log{redactors: redactors, maxBytes: maxBytes, changed: make(chan struct{})}
+}
+
+// Append redacts data, numbers it and wakes readers. A redactor that errs
+// replaces the payload by a stub, so nothing unredacted is ever kept.
+func (l *Log) Append(ctx context.Context, kind Kind, data json.RawMessage) Event {
+	data, found := l.redact(ctx, kind, data)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := Event{ID: l.next, Type: kind, Data: data, Timestamp: time.Now().UTC(), Redactions: found}
+	l.next++
+	l.events = append(l.events, e)
+	l.bytes += size(e)
+	l.evict()
+	close(l.changed)
+	l.changed = make(chan struct{})
+	return e
+}
+
+// Redact runs the redactors without storing anything.
+func (l *Log) Redact(ctx context.Context, kind Kind, data json.RawMessage) json.RawMessage {
+	out, _ := l.redact(ctx, kind, data)
+	return out
+}
+
+func (l *Log) redact(ctx context.Context, kind Kind, data json.RawMessage) (json.RawMessage, []Redaction) {
+	var all []Redaction
+	for _, r := range l.redactors {
+		out, found, err := redactOne(ctx, r, kind, data)
+		if err != nil {
+			return stub(kind, len(data)), nil
+		}
+		data, all = out, append(all, found...)
+	}
+	return data, all
+}
+
+func redactOne(ctx context.Context, r Redactor, kind Kind, data json.RawMessage) (out json.RawMessage, found []Redaction, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("redact %s: panic: %v", kind, p)
+		}
+	}()
+	return r.Redact(ctx, kind, data)
+}
+
+// stub stands for a payload that could not be redacted; it says so and nothing more.
+func stub(kind Kind, size int) json.RawMessage {
+	b, _ := json.Marshal(map[string]any{
+		"type": "withheld", "kind": kind, "bytes": size,
+		"message": "event withheld: redaction of its payload ended with an error",
+	})
+	return b
+}
+
+func size(e Event) int64 { return int64(len(e.Data)) + entryOverhead }
+
+// evict drops the oldest entries over the bound; the newest always stays.
+func (l *Log) evict() {
+	n := 0
+	for l.bytes > l.maxBytes && n < len(l.events)-1 {
+		l.bytes -= size(l.events[n])
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	l.first += int64(n)
+	l.events = append([]Event(nil), l.events[n:]...)
+}
+
+// After returns the events with id >= cursor, at most max (<= 0: all). A nil
+// cursor reads from the oldest event kept; when older ones are gone, ResetTo
+// says so there too.
+func (l *Log) After(cursor *int64, max int) Page {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from, reset := l.start(cursor)
+	rest := l.events[from-l.first:]
+	p := Page{Next: from + int64(len(rest)), ResetTo: reset}
+	if max > 0 && len(rest) > max {
+		rest, p.Truncated = rest[:max], true
+		p.Next = from + int64(max)
+	}
+	p.Events = append([]Event(nil), rest...)
+	return p
+}
+
+// start clamps a cursor into what is kept and reports a jump.
+func (l *Log) start(cursor *int64) (from int64, reset *int64) {
+	want := int64(0)
+	if cursor != nil {
+		want = *cursor
+	}
+	from = min(max(want, l.first), l.next)
+	if from != want {
+		reset = &from
+	}
+	return from, reset
+}
+
+// Next returns the id the next event will have, and a channel that is closed at
+// the next append.
+func (l *Log) Next() (int64, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.next, l.changed
+}

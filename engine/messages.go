@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
+)
+
+// HandleMessage takes one message of the CLI, in order.
+func (p *process) HandleMessage(_ context.Context, kind string, fields map[string]json.RawMessage) {
+	s := p.session
+	switch kind {
+	case "system":
+		p.handleSystem(fields)
+	case "assistant":
+		p.handleAssistant(fields)
+	case "user":
+		p.handleUser(fields)
+	case "stream_event":
+		if s.params.PartialMessages {
+			s.append(event.Partial, pick(fields, "event", "parent_tool_use_id"))
+		}
+	case "result":
+		p.handleResult(fields)
+	case "rate_limit_event":
+		s.append(event.Progress, merge("rate_limit", pick(fields, "rate_limit_info")))
+	case "transcript_mirror":
+	default:
+		s.append(event.Progress, map[string]any{"type": "unknown", "messageType": clip(kind)})
+	}
+}
+
+// HandleNoise tells clients of a line that was not acted upon.
+func (p *process) HandleNoise(_ context.Context, reason string) {
+	p.session.notice("protocol_error", reason+"; the line was skipped", nil)
+}
+
+const clipped = 200
+
+func clip(s string) string {
+	if len(s) > clipped {
+		return s[:clipped] + "…"
+	}
+	return s
+}
+
+func pick(fields map[string]json.RawMessage, keys ...string) map[string]any {
+	out := make(map[string]any, len(keys)+1)
+	for _, k := range keys {
+		if v, ok := fields[k]; ok {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+func merge(kind string, m map[string]any) map[string]any {
+	m["type"] = kind
+	return m
+}
+
+func (p *process) handleAssistant(fields map[string]json.RawMessage) {
+	s := p.session
+	s.append(event.Output, merge("assistant", pick(fields, "message", "parent_tool_use_id", "error")))
+	type block struct{ Type, ID string }
+	var message struct{ Content []block }
+	if json.Unmarshal(fields["message"], &message) != nil {
+		return
+	}
+	for _, b := range message.Content {
+		if b.Type == "tool_use" {
+			s.mu.Lock()
+			s.info.LastToolUseID = b.ID
+			s.mu.Unlock()
+		}
+	}
+}
+
+// toolResult is a tool_result block of a user message.
+type toolResult struct {
+	Type      string          `json:"type"`
+	ToolUseID string          `json:"tool_use_id"`
+	IsError   bool            `json:"is_error"`
+	Content   json.RawMessage `json:"content"`
+}
+
+func (p *process) handleUser(fields map[string]json.RawMessage) {
+	var message struct {
+		Content json.RawMessage `json:"content"`
+	}
+	var blocks []toolResult
+	if json.Unmarshal(fields["message"], &message) != nil || json.Unmarshal(message.Content, &blocks) != nil {
+		return // a plain text: the prompt told again, or one the CLI made up
+	}
+	for _, b := range blocks {
+		if b.Type != "tool_result" {
+			continue
+		}
+		p.session.append(event.ToolResult, map[string]any{
+			"type": "tool_result", "tool_use_id": b.ToolUseID, "is_error": b.IsError,
+			"content": b.Content, "parent_tool_use_id": fields["parent_tool_use_id"],
+		})
+		if !b.IsError && !p.session.trip.result(b.ToolUseID) {
+			p.unmediated("tool result", b.ToolUseID)
+		}
+	}
+}
+
+type frameSystem struct {
+	Subtype        string   `json:"subtype"`
+	Tools          []string `json:"tools"`
+	Model          string   `json:"model"`
+	Version        string   `json:"claude_code_version"`
+	PermissionMode string   `json:"permissionMode"`
+	TaskID         string   `json:"task_id"`
+	Status         any      `json:"status"`
+	Patch          struct {
+		Status string `json:"status"`
+	} `json:"patch"`
+}
+
+func (p *process) handleSystem(fields map[string]json.RawMessage) {
+	f := decodeFrame[frameSystem](fields)
+	switch f.Subtype {
+	case "init":
+		p.handleInit(f)
+		return
+	case "task_started":
+		p.task(f.TaskID, true)
+	case "task_notification":
+		p.task(f.TaskID, false)
+	case "task_updated":
+		if f.Patch.Status == "completed" || f.Patch.Status == "failed" || f.Patch.Status == "killed" {
+			p.task(f.TaskID, false)
+		}
+	case "status":
+		p.session.followMode(f.PermissionMode)
+	}
+	delete(fields, "session_id")
+	delete(fields, "uuid")
+	payload := make(map[string]any, len(fields))
+	for k, v := range fields {
+		payload[k] = v
+	}
+	delete(payload, "subtype")
+	p.session.append(event.Progress, merge(progressType(f.Subtype), payload))
+}
+
+// progressType keeps the names clients know for what the CLI calls otherwise.
+func progressType(subtype string) string {
+	if subtype == "api_retry" {
+		return "retry"
+	}
+	return clip(subtype)
+}
+
+func (p *process) handleInit(f frameSystem) {
+	s := p.session
+	s.mu.Lock()
+	s.info.Tools, s.info.Model, s.info.CLIVersion = f.Tools, f.Model, f.Version
+	s.started = true
+	p.inTurn = true
+	err := s.updateLocked(initialized)
+	s.mu.Unlock()
+	if err != nil {
+		s.engine.log.Warn("session init", "session", s.id, "error", err)
+	}
+	s.append(event.Progress, map[string]any{"type": "init", "model": f.Model, "tools": f.Tools, "claude_code_version": f.Version, "permissionMode": f.PermissionMode})
+	p.initOnce.Do(func() { close(p.inited) })
+}
+
+// maxTasks bounds the background tasks tracked for a process.
+const maxTasks = 1000
+
+func (p *process) task(id string, running bool) {
+	s := p.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !running:
+		delete(p.tasks, id)
+	case len(p.tasks) < maxTasks:
+		p.tasks[id] = struct{}{}
+	}
+}
+
+// followMode follows the CLI into and out of plan mode. A looser mode is never
+// taken from the CLI: only an admitted answer sets acceptEdits.
+func (s *Session) followMode(mode string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if mode == "plan" || mode == "default" {
+		s.mode = mode
+	}
+}

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
+	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+)
+
+// Isolation says what happens when the CLI does not hold the gate's settings.
+type Isolation string
+
+// The choices of Options.OnUnsafeSettings.
+const (
+	Isolate Isolation = "isolate" // start again without any settings file
+	Refuse  Isolation = "refuse"
+)
+
+// Options configures an Engine. Zero values give safe defaults: no decider
+// means that every call is denied.
+type Options struct {
+	Executable string   // the CLI; empty: "claude" on PATH, looked up once
+	MinVersion string   // oldest CLI accepted; empty: "2.1.197"
+	Args       []string // put before our own arguments (an interpreter's script)
+
+	Roots   []string // folders sessions may live in; required, absolute
+	Trusted []string // roots whose project settings are loaded live
+
+	Deciders  []permission.Decider
+	Admission []admission.Decider // none: every start is denied
+	Redactors []event.Redactor
+
+	DenyReads []string // CLI Read rules for protected paths, e.g. "//etc/shadow", "**/.env"
+
+	// Mentions finds the files a prompt would attach ("@path"), so that they are
+	// judged as reads. nil: a prompt with an "@" is refused.
+	Mentions func(prompt string) []string
+
+	OnUnsafeSettings   Isolation     // empty: Isolate
+	DisableAttachments bool          // profiles ci and locked
+	Unattended         bool          // nobody can answer: every ask is a deny
+	MaxConcurrent      int           // running turns; 0 = 5
+	TurnTimeout        time.Duration // 0 = 4 h
+	IdleTTL            time.Duration // 0 = 30 min
+	MaxPending         int           // open questions a session; 0 = 64
+	MaxDenials         int           // denials in one turn before it is interrupted; 0 = 20, < 0 = no limit
+	ApprovalTimeout    time.Duration // 0 = 60 s
+	MaxEventBytes      int64         // events kept in memory a session; 0 = 4 MiB
+	MaxLineBytes       int           // one line of the CLI; 0 = 16 MiB
+
+	Environ []string     // the owner's environment; nil: os.Environ()
+	TempDir string       // for MCP configuration files; empty: os.TempDir()
+	Logger  *slog.Logger // nil: discards
+}

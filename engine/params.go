@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// StartParams asks for a session. The zero value of every field but Prompt
+// means "the default". Field comments name the parameter clients use.
+type StartParams struct {
+	Prompt          string    // prompt, required, not blank
+	Cwd             string    // cwd; empty: the engine's first root
+	AllowedTools    []string  // allowedTools: policy input, never handed to the CLI
+	DisallowedTools []string  // disallowedTools: policy input, and hidden from the model
+	Tools           *[]string // tools: nil = the CLI's default set; empty = none
+
+	PersistSession     *bool         // persistSession; nil = true
+	SessionInitTimeout time.Duration // sessionInitTimeoutMs; 0 = 10 s
+	PermissionTimeout  time.Duration // permissionRequestTimeoutMs; 0 = Options.ApprovalTimeout
+
+	MaxTurns        int     // maxTurns; 0 = no limit
+	MaxBudgetUSD    float64 // maxBudgetUsd; 0 = no limit
+	Model           string
+	FallbackModel   string
+	SystemPrompt    *string         // systemPrompt as a string: replaces the CLI's
+	AppendPrompt    string          // systemPrompt preset's append
+	Agents          json.RawMessage // agents: object by name
+	Agent           string
+	Effort          string // low, medium, high, max
+	Betas           []string
+	AdditionalDirs  []string        // additionalDirectories
+	OutputSchema    json.RawMessage // outputFormat.schema
+	Thinking        string          // "adaptive", "enabled", "disabled", ""
+	ThinkingBudget  int             // tokens, with "enabled"
+	Executable      string          // pathToClaudeCodeExecutable
+	McpServers      json.RawMessage // mcpServers: object by name
+	Sandbox         json.RawMessage
+	FileCheckpoints bool      // enableFileCheckpointing
+	PartialMessages bool      // includePartialMessages
+	StrictMcpConfig bool      // strictMcpConfig: accepted; always on
+	SettingSources  *[]string // settingSources; nil = user live, project as a vetted snapshot
+	Debug           bool
+	DebugFile       string
+	Env             map[string]string
+
+	// Raw is the caller's whole argument object by parameter name, policy input.
+	// nil is allowed for Go callers: it is then built from the fields above.
+	Raw map[string]json.RawMessage
+}
+
+// ReplyParams continues a session.
+type ReplyParams struct {
+	Prompt             string
+	Fork               bool
+	SessionInitTimeout time.Duration // 0 = 10 s; forks only
+	PermissionTimeout  time.Duration // 0 = as before
+	Raw                map[string]json.RawMessage
+}
+
+// Answer is a person's or a caller's word on a pending action.
+type Answer struct {
+	RequestID          string
+	Allow              bool
+	DenyMessage        string          // deny only; empty = "Permission denied by caller"
+	UpdatedInput       json.RawMessage // allow only; nil = unchanged
+	UpdatedPermissions json.RawMessage // allow only; a JSON array or nil
+	Interrupt          bool            // deny only: end the turn too
+	Approver           string          // "caller" (default) or "human" (a person at this terminal)
+}
+
+// Action is something a session waits for. Its text is redacted.
+type Action struct {
+	Type        string          `json:"type"` // "permission", "question" or "plan"
+	RequestID   string          `json:"requestId"`
+	ToolName    string          `json:"toolName"`
+	Input       json.RawMessage `json:"input"`       // redacted copy of what would run
+	InputSHA256 string          `json:"inputSha256"` // of the exact bytes that would run
+	Summary     string          `json:"summary"`     // one line, control characters escaped
+	Description string          `json:"description,omitempty"`
+	Rule        string          `json:"rule"`
+	Reason      string          `json:"decisionReason,omitempty"`
+	ToolUseID   string          `json:"toolUseID"`
+	AgentID     string          `json:"agentID,omitempty"`
+	Approver    string          `json:"approver,omitempty"`  // "human" when a poll answer does not count
+	Questions   json.RawMessage `json:"questions,omitempty"` // type question
+	Plan        string          `json:"plan,omitempty"`      // type plan
+	CreatedAt   time.Time       `json:"createdAt"`
+	ExpiresAt   time.Time       `json:"expiresAt"`
+	TimeoutMS   int64           `json:"timeoutMs"`
+	RemainingMS int64           `json:"remainingMs"`
+}
+
+// Result is the end of a turn as clients see it.
+type Result struct {
+	SessionID           string          `json:"sessionId"`
+	Result              string          `json:"result"`
+	IsError             bool            `json:"isError"`
+	DurationMS          int64           `json:"durationMs"`
+	DurationAPIMS       int64           `json:"durationApiMs,omitempty"`
+	NumTurns            int             `json:"numTurns"`
+	TotalCostUSD        float64         `json:"totalCostUsd"`
+	SessionTotalTurns   int             `json:"sessionTotalTurns"`
+	SessionTotalCostUSD float64         `json:"sessionTotalCostUsd"`
+	StopReason          *string         `json:"stopReason"`
+	ErrorSubtype        string          `json:"errorSubtype,omitempty"`
+	StructuredOutput    json.RawMessage `json:"structuredOutput,omitempty"`
+	Usage               json.RawMessage `json:"usage,omitempty"`
+	ModelUsage          json.RawMessage `json:"modelUsage,omitempty"`
+	PermissionDenials   json.RawMessage `json:"permissionDenials"`
+}
+
+// Info is a session at one moment.
+type Info struct {
+	ID              string
+	State           State
+	CreatedAt       time.Time
+	LastActiveAt    time.Time
+	TotalTurns      int
+	TotalCostUSD    float64
+	CancelledAt     time.Time // zero unless cancelled
+	CancelledReason string
+	CancelledSource string
+	LastEventID     *int64
+	LastToolUseID   string
+	Tools           []string // from the CLI's init; nil before it
+	CLIVersion      string
+	Model           string
+	Result          *Result     // newest; nil before the first turn ended
+	Params          StartParams // as admitted, redacted
+	ParentID        string
+}

@@ -1,0 +1,146 @@
+package permission
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"sort"
+	"sync"
+	"time"
+)
+
+// Errors of Approvals.
+var (
+	ErrNotFound = errors.New("no such pending request: it was answered, withdrawn or timed out")
+	ErrFull     = errors.New("too many pending requests")
+)
+
+// Question is a call that waits for an answer.
+type Question struct {
+	ID       string // 128 random bits, hex; single use
+	Request  Request
+	Decision Decision // why it is asked
+	Created  time.Time
+	Deadline time.Time
+
+	answer chan Verdict // buffered: exactly one verdict is sent
+}
+
+// Verdict is the answer to a Question.
+type Verdict struct {
+	Allow       bool
+	Input       json.RawMessage // what runs; the question's own input unless changed
+	Permissions json.RawMessage // updates for the session, already judged; nil = none
+	Message     string          // deny: what the model reads
+	Interrupt   bool            // deny: end the turn too
+	Source      string          // "respond", "human", "timeout", "cancel", "cli", "process"
+}
+
+// Approvals holds the open questions of one session. The first answer wins.
+type Approvals struct {
+	max int // 0 = no bound
+
+	mu   sync.Mutex
+	open map[string]Question
+}
+
+// NewApprovals makes an empty set that holds at most max questions (0 = no bound).
+func NewApprovals(max int) *Approvals {
+	return &Approvals{max: max, open: make(map[string]Question)}
+}
+
+// Open registers a question for a call. The caller must Wait for it.
+func (a *Approvals) Open(r Request, d Decision, timeout time.Duration) (Question, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.max > 0 && len(a.open) >= a.max {
+		return Question{}, ErrFull
+	}
+	now := time.Now()
+	q := Question{ID: newID(), Request: r, Decision: d, Created: now, Deadline: now.Add(timeout), answer: make(chan Verdict, 1)}
+	a.open[q.ID] = q
+	return q, nil
+}
+
+// Wait blocks until the question is answered or its deadline passes; ctx ending
+// is a deny with the given source "cancel". It always returns a verdict.
+func (a *Approvals) Wait(ctx context.Context, q Question) Verdict {
+	timer := time.NewTimer(time.Until(q.Deadline))
+	defer timer.Stop()
+	select {
+	case v := <-q.answer:
+		return v
+	case <-timer.C:
+		return a.settle(q, Verdict{Message: "nobody answered the permission request in time; the call was not run", Source: "timeout"})
+	case <-ctx.Done():
+		return a.settle(q, Verdict{Message: "the permission request was withdrawn", Source: cause(ctx)})
+	}
+}
+
+// settle closes the question with v unless an answer came first.
+func (a *Approvals) settle(q Question, v Verdict) Verdict {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	select {
+	case first := <-q.answer:
+		return first
+	default:
+		delete(a.open, q.ID)
+		return v
+	}
+}
+
+func cause(ctx context.Context) string {
+	if s, ok := errors.AsType[interface {
+		error
+		Source() string
+	}](context.Cause(ctx)); ok {
+		return s.Source()
+	}
+	return "cancel"
+}
+
+// Get returns an open question.
+func (a *Approvals) Get(id string) (Question, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	q, ok := a.open[id]
+	if !ok || time.Now().After(q.Deadline) {
+		return Question{}, ErrNotFound
+	}
+	return q, nil
+}
+
+// Answer gives v to the waiter. ErrNotFound when somebody else was first or the
+// deadline passed.
+func (a *Approvals) Answer(id string, v Verdict) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	q, ok := a.open[id]
+	if !ok || time.Now().After(q.Deadline) {
+		return ErrNotFound
+	}
+	delete(a.open, id)
+	q.answer <- v // buffered, and only the one who removed q sends
+	return nil
+}
+
+// Pending lists the open questions, oldest first.
+func (a *Approvals) Pending() []Question {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list := make([]Question, 0, len(a.open))
+	for _, q := range a.open {
+		list = append(list, q)
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].Created.Before(list[j].Created) })
+	return list
+}
+
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails since Go 1.24
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,115 @@
+package permission
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Chain judges a call by several deciders; the strictest answer wins.
+type Chain struct {
+	Deciders []Decider
+	Default  Effect // when nobody spoke; anything looser than Ask counts as Ask
+}
+
+// Decide is total: it never fails and never returns Abstain. All deciders run
+// even after a deny, so that the record is complete. A changed input is judged
+// once more; a second change is a deny.
+func (c Chain) Decide(ctx context.Context, r Request) Decision {
+	d := c.once(ctx, r)
+	if d.Effect != Modify {
+		return d
+	}
+	changed := r
+	changed.Input = d.UpdatedInput
+	again := c.once(ctx, changed)
+	switch {
+	case again.Effect == Modify && !bytes.Equal(again.UpdatedInput, changed.Input):
+		return engineDeny("engine.modify_loop", "the policies changed the input twice", again.Diagnostics)
+	case again.Effect > Modify:
+		again.UpdatedInput = d.UpdatedInput // what an approver would let run
+		return again
+	}
+	d.Rules = append(d.Rules, again.Rules...)
+	return d
+}
+
+// Revision names all deciders' policies.
+func (c Chain) Revision() string {
+	parts := make([]string, len(c.Deciders))
+	for i, d := range c.Deciders {
+		parts[i] = d.Revision()
+	}
+	return strings.Join(parts, "+")
+}
+
+func (c Chain) once(ctx context.Context, r Request) Decision {
+	if len(c.Deciders) == 0 {
+		return engineDeny("engine.no_policy", "no policy is loaded, so nothing may run", nil)
+	}
+	out := Decision{Effect: Abstain}
+	for _, d := range c.Deciders {
+		out = stricter(out, decideOne(ctx, d, r))
+	}
+	if out.Effect == Abstain {
+		out = c.fallback(out)
+	}
+	if out.Effect == Modify && len(out.UpdatedInput) == 0 {
+		return engineDeny("engine.modify_empty", "a policy changed the input but gave no input", out.Diagnostics)
+	}
+	if out.Revision == "" {
+		out.Revision = c.Revision()
+	}
+	return out
+}
+
+func (c Chain) fallback(d Decision) Decision {
+	d.Effect, d.Rule, d.By = max(c.Default, Ask), "engine.default", "engine"
+	d.Reason = "no policy allows this call, so it needs an answer"
+	if d.Effect >= Deny {
+		d.Reason = "no policy allows this call"
+	}
+	return d
+}
+
+// decideOne turns an error, a panic or an unknown effect of a decider into a deny.
+func decideOne(ctx context.Context, d Decider, r Request) (out Decision) {
+	defer func() {
+		if p := recover(); p != nil {
+			out = engineDeny("engine.panic", "a decider panicked", []string{fmt.Sprint(p)})
+		}
+	}()
+	out, err := d.Decide(ctx, r)
+	if err != nil {
+		return engineDeny("engine.error", "a decider ended with an error", []string{err.Error()})
+	}
+	if out.Effect > Halt {
+		return engineDeny("engine.decode", "a decider answered with an unknown effect", nil)
+	}
+	return out
+}
+
+func engineDeny(rule, reason string, diagnostics []string) Decision {
+	return Decision{
+		Effect: Deny, Rule: rule, Reason: reason, By: "engine", Severity: "high",
+		AgentMessage: "The call was refused because it could not be judged (" + rule + ").",
+		Rules:        []string{"deny:" + rule}, Diagnostics: diagnostics,
+	}
+}
+
+// stricter merges two decisions: the stricter one decides, what both add unites.
+func stricter(a, b Decision) Decision {
+	win, other := a, b
+	if b.Effect > a.Effect {
+		win, other = b, a
+	}
+	if win.Effect == Modify && other.Effect == Modify && !bytes.Equal(win.UpdatedInput, other.UpdatedInput) {
+		win.Effect, win.Rule, win.By = Ask, "engine.modify_conflict", "engine"
+		win.Reason, win.UpdatedInput = "two policies change the input differently", nil
+	}
+	win.Rules = append(append([]string(nil), a.Rules...), b.Rules...)
+	win.Context = append(append([]string(nil), a.Context...), b.Context...)
+	win.Diagnostics = append(append([]string(nil), a.Diagnostics...), b.Diagnostics...)
+	return win
+}

@@ -1,0 +1,135 @@
+// Package permission decides whether a tool call may run, and holds the calls
+// that wait for a person.
+//
+// A [Request] goes through a [Chain] of [Decider]s; the strictest answer wins.
+// An ask is parked in [Approvals] until somebody answers, the deadline passes
+// or the session ends. Everything fails closed: the zero [Effect] grants
+// nothing, and a decider that errs denies.
+package permission
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// Effect says what a decision does to a call. A larger value is stricter.
+type Effect uint8
+
+// The effects, in rising strictness.
+const (
+	Abstain Effect = iota // no opinion; grants nothing
+	Allow                 // the call may run as it is
+	Modify                // the call may run with the changed input
+	Ask                   // somebody has to answer first
+	Deny                  // the call does not run
+	Halt                  // the call does not run and the turn ends
+)
+
+var effectNames = [...]string{"abstain", "allow", "modify", "ask", "deny", "halt"}
+
+// String returns the name policies and clients use, "deny" for a value outside the set.
+func (e Effect) String() string {
+	if int(e) < len(effectNames) {
+		return effectNames[e]
+	}
+	return effectNames[Deny]
+}
+
+// MarshalText writes the name.
+func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// ParseEffect reads a name; an unknown one is an error and Deny.
+func ParseEffect(name string) (Effect, error) {
+	for i, n := range effectNames {
+		if n == name {
+			return Effect(i), nil
+		}
+	}
+	return Deny, fmt.Errorf("effect %q: unknown, want one of halt, deny, ask, modify, allow, abstain", name)
+}
+
+// Door names the place where a call was met.
+type Door string
+
+// The doors of the gate.
+const (
+	DoorHook    Door = "pre_tool_use" // the CLI's PreToolUse callback: early deny
+	DoorAsk     Door = "can_use_tool" // the CLI's permission question: the decision point
+	DoorAnswer  Door = "answer"       // an input changed by an approver, judged again
+	DoorMention Door = "mention"      // an @path in a prompt, judged as a Read
+)
+
+// Request is one tool call to judge. Every field is filled by the engine.
+type Request struct {
+	SessionID string
+	Door      Door
+	ToolUseID string          // the model's id of the call; can repeat within a session
+	AgentID   string          // empty on the main thread
+	Tool      string          // exact name as the CLI spells it
+	Input     json.RawMessage // a JSON object, exactly the bytes that would run
+	Title     string          // the CLI's one-line description of the call, may be empty
+	Session   Session
+}
+
+// Session is what a decider may know about the session of a call.
+type Session struct {
+	Cwd             string   // absolute, links resolved
+	Roots           []string // absolute, links resolved; Cwd lies in one of them
+	AdditionalDirs  []string // further folders the caller was granted, absolute, resolved
+	Trusted         bool     // the folder's own settings are loaded live
+	Mode            string   // "default", "acceptEdits" or "plan"
+	AllowedTools    []string // the caller's list, as written
+	DisallowedTools []string
+	Model           string
+	Turn            int
+	ToolCalls       int // judged so far
+	Denies          int
+	Asks            int
+	CostUSD         float64
+	MaxBudgetUSD    float64 // 0 = no limit
+	MaxTurns        int     // 0 = no limit
+}
+
+// AskTerms says how a question may be answered.
+type AskTerms struct {
+	TimeoutSeconds int    `json:"timeout_s,omitempty"` // 0 = the session's own
+	Approver       string `json:"approver,omitempty"`  // "" = any door, "human" = not a client's poll answer
+}
+
+// Decision is the answer to a Request.
+type Decision struct {
+	Effect       Effect            `json:"effect"`
+	Rule         string            `json:"rule"`                    // id of the rule that decided, "engine.…" for our own
+	Reason       string            `json:"reason,omitempty"`        // for people
+	AgentMessage string            `json:"agent_message,omitempty"` // for the model; Reason when empty
+	By           string            `json:"by"`                      // "policy", "caller", "human", "timeout", "engine", …
+	Layer        string            `json:"layer,omitempty"`
+	Severity     string            `json:"severity,omitempty"`
+	Rules        []string          `json:"rules,omitempty"` // every rule that spoke, "effect:rule"
+	UpdatedInput json.RawMessage   `json:"-"`               // Modify only
+	Context      []string          `json:"context,omitempty"`
+	Labels       map[string]string `json:"labels,omitempty"`
+	Ask          AskTerms          `json:"ask,omitzero"`
+	Revision     string            `json:"revision,omitempty"` // of the policies that decided
+	Diagnostics  []string          `json:"diagnostics,omitempty"`
+}
+
+// Message is the text the model reads when the call does not run.
+func (d Decision) Message() string {
+	switch {
+	case d.AgentMessage != "":
+		return d.AgentMessage
+	case d.Reason != "":
+		return d.Reason
+	}
+	return "denied by rule " + d.Rule
+}
+
+// Decider judges a call. It must be safe for concurrent use, honour ctx and
+// not keep r.Input. An error counts as a Deny.
+type Decider interface {
+	Decide(ctx context.Context, r Request) (Decision, error)
+	// Revision names the policies in force; a change makes memoised answers void.
+	Revision() string
+}

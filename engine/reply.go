@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+)
+
+// Prompt continues the session, or a fork of it, and returns the session that
+// works on it. It returns at once; a fork returns when the CLI has told of it.
+// Codes: SESSION_BUSY, CANCELLED, PERMISSION_DENIED, INVALID_ARGUMENT.
+func (s *Session) Prompt(ctx context.Context, p ReplyParams) (*Session, error) {
+	if err := validatePrompt(p.Prompt); err != nil {
+		return nil, err
+	}
+	action := admission.Reply
+	if p.Fork {
+		action = admission.Fork
+	}
+	if err := s.engine.admit(ctx, s.admission(action, p.Prompt, p.Raw)); err != nil {
+		return nil, err
+	}
+	if err := s.judgeMentions(ctx, p.Prompt); err != nil {
+		return nil, err
+	}
+	if p.Fork {
+		return s.fork(ctx, p)
+	}
+	if err := s.update(prompted); err != nil {
+		return nil, err
+	}
+	if p.PermissionTimeout > 0 {
+		s.mu.Lock()
+		s.approvalTTL = p.PermissionTimeout
+		s.mu.Unlock()
+	}
+	s.work.Go(func() { s.nextTurn(p.Prompt) }) // ends when the turn has started or the session ends
+	return s, nil
+}
+
+// nextTurn waits for a slot and hands the prompt to the running process, or to
+// a new one that resumes the session.
+func (s *Session) nextTurn(prompt string) {
+	if s.engine.slots.wait(s.ctx) != nil {
+		return
+	}
+	s.gotSlot()
+	if err := s.sendTurn(prompt); err != nil {
+		s.fail(err)
+	}
+}
+
+func (s *Session) sendTurn(prompt string) error {
+	s.launching.Lock() // nobody ends the warm process meanwhile
+	s.mu.Lock()
+	p := s.proc
+	alive := p != nil && !p.stopping
+	s.mu.Unlock()
+	if alive && p.exitedEarly() == "" {
+		err := p.prompt(prompt)
+		s.launching.Unlock()
+		if err == nil {
+			return nil
+		}
+	} else {
+		s.launching.Unlock()
+	}
+	if p != nil {
+		<-p.pumped // one process per session id, always
+	}
+	l, err := s.resumption()
+	if err != nil {
+		return err
+	}
+	return s.firstTurn(s.ctx, l, prompt, DefaultInitTimeout)
+}
+
+// resumption says how to go on after the process has ended.
+func (s *Session) resumption() (launch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.started:
+		return launch{}, nil
+	case !s.persists():
+		return launch{}, Errorf(SessionNotFound, "the session's process has ended and it was started with persistSession false, so it cannot be resumed; start a new one")
+	}
+	return launch{resume: s.id}, nil
+}
+
+// fork starts a copy of the session under an id of its own.
+func (s *Session) fork(ctx context.Context, p ReplyParams) (*Session, error) {
+	s.mu.Lock()
+	state, started := s.state, s.started
+	s.mu.Unlock()
+	switch {
+	case state == Cancelled:
+		return nil, Errorf(CancelledCode, "session was cancelled; start a new one")
+	case state.Busy():
+		return nil, Errorf(SessionBusy, "session is %s; fork it when it is idle", state)
+	case !s.persists() || !started:
+		return nil, Errorf(InvalidArgument, "session has no transcript to fork (persistSession false, or it never began)")
+	}
+	params := s.params
+	if p.PermissionTimeout > 0 {
+		params.PermissionTimeout = p.PermissionTimeout
+	}
+	f := s.engine.newSession(params, s.id)
+	f.cwd, f.dirs, f.trusted = s.cwd, s.dirs, s.trusted
+	if err := f.begin(ctx, launch{resume: s.id, fork: true}, p.Prompt, p.SessionInitTimeout); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// expire ends what has lasted too long: a warm process without work, a turn over
+// its limit, a session nobody asked for in a long time.
+func (s *Session) expire(now time.Time) {
+	s.mu.Lock()
+	state, touched, turnStarted := s.state, s.touched, s.turnStarted
+	p := s.proc
+	cold := p != nil && !p.inTurn && len(p.tasks) == 0 && s.persists() && !p.idleSince.IsZero() && now.Sub(p.idleSince) > warmFor
+	s.mu.Unlock()
+	o := s.engine.o
+	switch {
+	case state.Busy() && now.Sub(turnStarted) > o.TurnTimeout:
+		s.notice("limit", "the turn ran longer than [limits] turn_timeout ("+o.TurnTimeout.String()+"); the session was cancelled", nil)
+		s.cancel("turn ran longer than [limits] turn_timeout", "limit")
+	case !state.Busy() && now.Sub(touched) > o.IdleTTL && !s.backgroundWork():
+		s.cancel("idle longer than [limits] idle_ttl", "limit")
+		s.engine.forget(s.id)
+	case cold && !state.Busy():
+		s.work.Go(func() { s.cool(p) }) // ends when the process is gone
+	}
+}
+
+func (s *Session) backgroundWork() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc != nil && len(s.proc.tasks) > 0
+}
+
+// cool ends a warm process unless a prompt came in between.
+func (s *Session) cool(p *process) {
+	if !s.launching.TryLock() {
+		return
+	}
+	defer s.launching.Unlock()
+	s.mu.Lock()
+	still := s.proc == p && !p.inTurn && len(p.tasks) == 0 && !s.state.Busy()
+	if still {
+		p.stopping = true
+	}
+	s.mu.Unlock()
+	if still {
+		p.stop()
+	}
+}

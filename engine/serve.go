@@ -1,0 +1,301 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/cli"
+	"github.com/gatehouse-mcp/gatehouse/engine/control"
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
+)
+
+// interruptGrace is how long a stop waits for the CLI to take an interrupt; it
+// is the first second of the stop ladder.
+const interruptGrace = time.Second
+
+// process is one CLI at work for a session.
+type process struct {
+	session *Session
+	launch  launch
+	cli     *cli.Process
+	conn    *control.Conn
+	ctx     context.Context // of its requests; ends with the process
+	end     context.CancelCauseFunc
+
+	initOnce sync.Once
+	inited   chan struct{} // closed at the first system/init
+	pumped   chan struct{} // closed when its output was read to the end
+
+	// guarded by Session.mu
+	cost      float64             // total_cost_usd last told: it is the process's own total
+	tasks     map[string]struct{} // background work under way
+	idleSince time.Time           // zero while a turn runs
+	stopping  bool
+	inTurn    bool
+}
+
+// ended is why a process's pending questions are withdrawn.
+type ended struct{ source string }
+
+func (e ended) Error() string  { return "the process ended (" + e.source + ")" }
+func (e ended) Source() string { return e.source }
+
+// firstTurn starts a process, checks its gate, sends the prompt and waits for
+// the CLI to tell of the session.
+func (s *Session) firstTurn(ctx context.Context, l launch, prompt string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errInitTimeout(timeout))
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)() // a cancelled session ends its start too
+	p, err := s.launchChecked(ctx, l)
+	if err != nil {
+		return err
+	}
+	if err := p.prompt(prompt); err != nil {
+		return s.startError(ctx, p, err)
+	}
+	select {
+	case <-p.inited:
+		return nil
+	case <-p.pumped:
+		return s.startError(ctx, p, nil)
+	case <-ctx.Done():
+		return s.startError(ctx, p, context.Cause(ctx))
+	}
+}
+
+func errInitTimeout(d time.Duration) error {
+	return Errorf(Timeout, "the CLI did not start within %s (sessionInitTimeoutMs)", d)
+}
+
+// launchChecked starts a process and checks its gate; where an administrator's
+// settings drop the lock it starts again without settings files, or refuses.
+func (s *Session) launchChecked(ctx context.Context, l launch) (*process, error) {
+	s.launching.Lock()
+	defer s.launching.Unlock()
+	p, err := s.launchOnce(ctx, l)
+	if !errors.Is(err, errHooksUnlocked) || s.engine.o.OnUnsafeSettings == Refuse {
+		return p, err
+	}
+	s.notice("gate", "managed settings of this machine replace the lock on hooks; the session runs without settings files", map[string]any{"isolated": true})
+	l.isolated = true
+	return s.launchOnce(ctx, l)
+}
+
+func (s *Session) launchOnce(ctx context.Context, l launch) (*process, error) {
+	p, err := s.spawn(l)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.conn.Call(ctx, "initialize", s.initialize()); err != nil {
+		return nil, s.startError(ctx, p, err)
+	}
+	settings, err := p.conn.Call(ctx, "get_settings", nil)
+	if err != nil {
+		return nil, s.startError(ctx, p, err)
+	}
+	if err := checkEffective(settings, l.isolated); err != nil {
+		p.stop()
+		return nil, &Error{Code: PermissionDenied, Message: err.Error(), Err: err}
+	}
+	return p, nil
+}
+
+// spawn starts the process and the goroutines that read it.
+func (s *Session) spawn(l launch) (*process, error) {
+	if s.ctx.Err() != nil {
+		return nil, Errorf(CancelledCode, "session was cancelled before its process started")
+	}
+	config, err := s.writeMcpConfig()
+	if err != nil {
+		return nil, err
+	}
+	args, err := s.args(l, config)
+	if err != nil {
+		removeFile(config)
+		return nil, err
+	}
+	child, err := cli.Start(cli.Command{
+		Path: s.executable(), Args: args, Dir: s.cwd, Env: s.childEnvironment(), Marker: s.id, MaxLine: s.engine.o.MaxLineBytes,
+	})
+	if err != nil {
+		removeFile(config)
+		return nil, Errorf(Internal, "start CLI: %w", err)
+	}
+	p := &process{session: s, launch: l, cli: child, inited: make(chan struct{}), pumped: make(chan struct{}), tasks: make(map[string]struct{})}
+	p.ctx, p.end = context.WithCancelCause(s.ctx)
+	p.conn = control.NewConn(child, p)
+	s.mu.Lock()
+	s.proc = p
+	s.mu.Unlock()
+	s.work.Go(func() { // ends with the CLI's output
+		defer removeFile(config)
+		p.pump()
+	})
+	s.work.Go(func() { // ends with the process
+		<-child.Done()
+		p.end(ended{"process"})
+	})
+	return p, nil
+}
+
+func removeFile(path string) {
+	if path != "" {
+		os.Remove(path)
+	}
+}
+
+func (s *Session) childEnvironment() []string {
+	env := s.engine.environment(s.params.Env)
+	if s.params.FileCheckpoints {
+		env = append(env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true")
+	}
+	return append(env, "CLAUDE_CODE_ENTRYPOINT=gatehouse", "PWD="+s.cwd)
+}
+
+// pump reads the CLI until it ends and then closes the books of its turn.
+func (p *process) pump() {
+	err := p.conn.Serve(p.ctx)
+	if errors.Is(err, cli.ErrLineTooLong) {
+		p.session.notice("protocol_error", err.Error()+"; the session's process was ended", nil)
+	}
+	p.end(ended{"process"})
+	p.cli.Stop()
+	close(p.pumped)
+	p.session.processEnded(p, err)
+}
+
+// prompt sends a user message.
+func (p *process) prompt(text string) error {
+	s := p.session
+	s.mu.Lock()
+	p.inTurn, p.idleSince = true, time.Time{}
+	s.turn++
+	s.deniesInTurn = 0
+	s.mu.Unlock()
+	return p.conn.Send(map[string]any{
+		"type": "user", "session_id": s.id, "parent_tool_use_id": nil,
+		"message": map[string]any{"role": "user", "content": text},
+	})
+}
+
+// interrupt asks the CLI to end the turn; its tools are ended with it.
+func (p *process) interrupt() {
+	ctx, cancel := context.WithTimeout(context.Background(), interruptGrace)
+	defer cancel()
+	p.conn.Call(ctx, "interrupt", nil) // an error only means that the ladder goes on
+}
+
+// stop ends the process and everything it started; it returns when that is done.
+func (p *process) stop() {
+	s := p.session
+	s.mu.Lock()
+	busy := p.inTurn && !p.stopping
+	p.stopping = true
+	s.mu.Unlock()
+	if busy && p.exitedEarly() == "" {
+		p.interrupt()
+	}
+	p.cli.Stop()
+	<-p.pumped
+}
+
+// exitedEarly says how the process ended, "" while it runs.
+func (p *process) exitedEarly() string { return p.cli.Exit() }
+
+// startError explains a start that failed: the CLI's own words count most.
+func (s *Session) startError(ctx context.Context, p *process, err error) error {
+	p.stop()
+	if typed, ok := errors.AsType[*Error](context.Cause(ctx)); ok {
+		typed.Message += s.stderrTail(p)
+		return typed
+	}
+	if ctx.Err() != nil {
+		return Errorf(CancelledCode, "start was cancelled: %w", context.Cause(ctx))
+	}
+	message := fmt.Sprintf("the CLI ended before the session began (%s)", p.exitedEarly())
+	if err != nil && !errors.Is(err, control.ErrClosed) {
+		message += ": " + err.Error()
+	}
+	return &Error{Code: Internal, Message: message + s.stderrTail(p), Err: err}
+}
+
+// stderrShown bounds what of stderr goes into a message.
+const stderrShown = 2000
+
+// stderrTail is the end of the CLI's stderr for a message, redacted.
+func (s *Session) stderrTail(p *process) string {
+	text := strings.ToValidUTF8(p.cli.Stderr(), "\uFFFD")
+	if text == "" {
+		return ""
+	}
+	text = s.redactText(text)
+	if len(text) > stderrShown {
+		text = "…" + strings.ToValidUTF8(text[len(text)-stderrShown:], "")
+	}
+	return "; stderr: " + text
+}
+
+// processEnded closes the books when a process is gone.
+func (s *Session) processEnded(p *process, cause error) {
+	s.mu.Lock()
+	if s.proc == p {
+		s.proc = nil
+	}
+	state, stopping := s.state, p.stopping
+	s.mu.Unlock()
+	if state.Busy() && !stopping {
+		message := fmt.Sprintf("the CLI ended in the middle of a turn (%s)", p.exitedEarly())
+		if cause != nil && errors.Is(cause, cli.ErrLineTooLong) {
+			message = cause.Error()
+		}
+		s.endTurn(event.Error, s.failure(Internal, message+s.stderrTail(p)), exited)
+	} else if !state.Busy() {
+		s.must(exited)
+	}
+	if !state.Busy() || !stopping { // else whoever stops it goes on with the turn, or ends it
+		s.putSlot()
+	}
+}
+
+// failure is the result of a turn that ended outside the CLI.
+func (s *Session) failure(code Code, message string) Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Result{
+		SessionID: s.id, Result: (&Error{Code: code, Message: message}).Error(), IsError: true,
+		DurationMS:        time.Since(s.turnStarted).Milliseconds(),
+		SessionTotalTurns: s.info.TotalTurns, SessionTotalCostUSD: s.info.TotalCostUSD,
+		PermissionDenials: json.RawMessage("[]"),
+	}
+}
+
+// fail ends a turn that could not be started.
+func (s *Session) fail(err error) {
+	if !s.Info().State.Busy() {
+		return // the end of its process was told already
+	}
+	s.endTurn(event.Error, s.failure(CodeOf(err), strings.TrimPrefix(err.Error(), "Error ["+string(CodeOf(err))+"]: ")), turnFailed)
+	s.putSlot()
+}
+
+func (s *Session) gotSlot() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hasSlot = true
+}
+
+func (s *Session) putSlot() {
+	s.mu.Lock()
+	had := s.hasSlot
+	s.hasSlot = false
+	s.mu.Unlock()
+	if had {
+		s.engine.slots.put()
+	}
+}

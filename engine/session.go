@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
+	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+)
+
+// Session is one governed conversation. It is safe for concurrent use.
+type Session struct {
+	engine  *Engine
+	id      string // the CLI's session id too, chosen by us
+	parent  string // the session this one was forked from
+	created time.Time
+	params  StartParams // as admitted
+
+	cwd      string // resolved
+	dirs     []string
+	trusted  bool
+	snapshot snapshot
+
+	log       *event.Log
+	approvals *permission.Approvals
+	memo      permission.Memo
+	trip      tripwire
+
+	ctx  context.Context // ends when the session is cancelled or the engine closes
+	end  context.CancelCauseFunc
+	done chan struct{} // closed when nothing of a cancelled session is left
+	work sync.WaitGroup
+
+	launching sync.Mutex // held while a process is started or stopped
+
+	mu            sync.Mutex
+	state         State
+	changed       chan struct{} // closed and replaced at every change of state
+	proc          *process      // nil while none runs
+	hasSlot       bool
+	touched       time.Time
+	turnStarted   time.Time
+	started       bool // the CLI has told of the session at least once, so it can be resumed
+	info          Info // totals, tools, result
+	actions       map[string]Action
+	mode          string
+	approvalTTL   time.Duration
+	turn          int
+	toolCalls     int
+	denies        int
+	deniesInTurn  int
+	asks          int
+	cancelReason  string
+	cancelSource  string
+	cancelledTime time.Time
+}
+
+func (e *Engine) newSession(p StartParams, parent string) *Session {
+	now := time.Now()
+	s := &Session{
+		engine: e, id: newUUID(), parent: parent, created: now, params: p,
+		log:       event.NewLog(e.o.MaxEventBytes, e.o.Redactors...),
+		approvals: permission.NewApprovals(max(e.o.MaxPending, 0)),
+		done:      make(chan struct{}), changed: make(chan struct{}),
+		touched: now, turnStarted: now, actions: make(map[string]Action), mode: "default",
+		approvalTTL: p.PermissionTimeout,
+	}
+	if s.approvalTTL <= 0 {
+		s.approvalTTL = e.o.ApprovalTimeout
+	}
+	s.ctx, s.end = context.WithCancelCause(e.ctx)
+	return s
+}
+
+// ID returns the session's id, a UUID.
+func (s *Session) ID() string { return s.id }
+
+// update is the only place where the state changes.
+func (s *Session) update(t trigger) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.updateLocked(t)
+}
+
+func (s *Session) updateLocked(t trigger) error {
+	next, err := s.state.after(t)
+	if err != nil {
+		return err
+	}
+	s.touched = time.Now()
+	if t == prompted {
+		s.turnStarted = s.touched
+	}
+	s.state = next
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return nil
+}
+
+// must applies a trigger that the table allows; what cannot happen is logged.
+func (s *Session) must(t trigger) {
+	if err := s.update(t); err != nil {
+		s.engine.log.Error("session state", "session", s.id, "error", err)
+	}
+}
+
+// Info returns the session as it is now.
+func (s *Session) Info() Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.info
+	i.ID, i.ParentID, i.State, i.Params = s.id, s.parent, s.state, s.params
+	i.CreatedAt, i.LastActiveAt = s.created, s.touched
+	i.CancelledAt, i.CancelledReason, i.CancelledSource = s.cancelledTime, s.cancelReason, s.cancelSource
+	i.Tools = slices.Clone(i.Tools)
+	if next, _ := s.log.Next(); next > 0 {
+		last := next - 1
+		i.LastEventID = &last
+	}
+	return i
+}
+
+// Events returns the events from cursor on (nil: the oldest kept), at most max (<= 0: all).
+func (s *Session) Events(cursor *int64, max int) event.Page { return s.log.After(cursor, max) }
+
+// Wait blocks until an event with an id >= after is there, a question is open,
+// the session is not busy, or ctx ends.
+func (s *Session) Wait(ctx context.Context, after int64) {
+	for {
+		next, appended := s.log.Next()
+		s.mu.Lock()
+		news := next > after || !s.state.Busy() || len(s.actions) > 0
+		changed := s.changed
+		s.mu.Unlock()
+		if news {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-appended:
+		case <-changed:
+		}
+	}
+}
+
+// Pending lists what the session waits for, oldest first.
+func (s *Session) Pending() []Action {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Action, 0, len(s.actions))
+	for _, a := range s.actions {
+		a.RemainingMS = max(time.Until(a.ExpiresAt).Milliseconds(), 0)
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(a, b Action) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return list
+}
+
+// Done is closed when a cancelled session's process and goroutines are gone.
+func (s *Session) Done() <-chan struct{} { return s.done }
+
+// append stores an event made of any value that encodes as a JSON object.
+func (s *Session) append(kind event.Kind, payload any) event.Event {
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		raw, _ = json.Marshal(map[string]string{"type": "withheld", "message": "event could not be encoded: " + err.Error()})
+	}
+	return s.log.Append(s.ctx, kind, raw)
+}
+
+// notice tells clients something of our own.
+func (s *Session) notice(kind, message string, more map[string]any) {
+	payload := map[string]any{"type": kind, "message": message}
+	for k, v := range more {
+		payload[k] = v
+	}
+	s.append(event.Notice, payload)
+}
+
+// redactText covers secrets in a text.
+func (s *Session) redactText(text string) string {
+	raw, _ := json.Marshal(map[string]string{"text": text})
+	var out map[string]string
+	if json.Unmarshal(s.log.Redact(s.ctx, event.Notice, raw), &out) != nil {
+		return "[withheld: redaction ended with an error]"
+	}
+	return out["text"]
+}

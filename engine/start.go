@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+)
+
+// Start admits and starts a session. It returns when the CLI has told of the
+// session, or at once when the turn has to queue for a free slot. ctx covers
+// the start only. Errors are *Error; a session that could not be started is
+// gone again.
+func (e *Engine) Start(ctx context.Context, p StartParams) (*Session, error) {
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	s := e.newSession(p, "")
+	if err := s.locate(); err != nil {
+		return nil, err
+	}
+	if err := e.admit(ctx, s.admission(admission.Start, p.Prompt, p.raw())); err != nil {
+		return nil, err
+	}
+	if err := s.judgeMentions(ctx, p.Prompt); err != nil {
+		return nil, err
+	}
+	if err := e.checkExecutable(ctx, s.executable()); err != nil {
+		return nil, err
+	}
+	if err := s.begin(ctx, launch{}, p.Prompt, p.SessionInitTimeout); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// begin registers a new session and starts its first turn.
+func (s *Session) begin(ctx context.Context, l launch, prompt string, timeout time.Duration) error {
+	if err := s.engine.register(s); err != nil {
+		return err
+	}
+	s.takeSnapshot()
+	if timeout <= 0 {
+		timeout = DefaultInitTimeout
+	}
+	if s.engine.slots.try() {
+		s.gotSlot()
+		if err := s.firstTurn(ctx, l, prompt, timeout); err != nil {
+			s.abandon(err)
+			return err
+		}
+		return nil
+	}
+	s.notice("queued", fmt.Sprintf("%d turns run already ([limits] max_concurrent); this one starts when one ends", s.engine.o.MaxConcurrent), nil)
+	s.work.Go(func() { // ends when the turn has started or the session ends
+		if s.engine.slots.wait(s.ctx) != nil {
+			return
+		}
+		s.gotSlot()
+		if err := s.firstTurn(s.ctx, l, prompt, timeout); err != nil {
+			s.fail(err)
+		}
+	})
+	return nil
+}
+
+// abandon takes a session back whose start failed: nobody has its id.
+func (s *Session) abandon(err error) {
+	s.cancel("start failed: "+err.Error(), "start")
+	s.engine.forget(s.id)
+}
+
+func (s *Session) executable() string {
+	if s.params.Executable != "" {
+		return s.params.Executable
+	}
+	return s.engine.o.Executable
+}
+
+// takeSnapshot vets an untrusted project's settings and tells what was left out.
+func (s *Session) takeSnapshot() {
+	if s.trusted || s.params.SettingSources != nil {
+		return
+	}
+	p, err := openProject(s.cwd)
+	if err != nil {
+		return // the start will fail at the folder itself
+	}
+	defer p.root.Close()
+	s.snapshot = p.snapshot(s.redactText)
+	if len(s.snapshot.leftOut) > 0 {
+		s.notice("project_settings", "the folder is not trusted ([workspace] trusted), so its own settings are not loaded live", map[string]any{"leftOut": s.snapshot.leftOut})
+	}
+}
+
+// admission is the request as policy sees it.
+func (s *Session) admission(action admission.Action, prompt string, raw map[string]json.RawMessage) admission.Request {
+	r := admission.Request{
+		Action: action, SessionID: s.id, Parameters: raw,
+		Cwd: s.cwd, CwdInsideRoots: insideAny(s.cwd, s.engine.o.Roots), Roots: s.engine.o.Roots, Trusted: s.trusted,
+		Mentions: s.mentions(prompt),
+	}
+	if action == admission.Start {
+		r.SessionID = ""
+	}
+	for _, d := range s.dirs {
+		r.AdditionalDirs = append(r.AdditionalDirs, admission.Dir{Path: d, Inside: insideAny(d, s.engine.o.Roots)})
+	}
+	if p, err := openProject(s.cwd); err == nil {
+		r.Project = p.facts()
+		p.root.Close()
+	}
+	return r
+}
+
+func (s *Session) mentions(prompt string) []string {
+	if s.engine.o.Mentions == nil || !strings.Contains(prompt, "@") {
+		return nil
+	}
+	return s.engine.o.Mentions(prompt)
+}
+
+// judgeMentions judges each @path of a prompt as a Read: the CLI attaches such
+// files with no question. Only an allow lets the prompt pass, since a prompt
+// cannot wait half sent.
+func (s *Session) judgeMentions(ctx context.Context, prompt string) error {
+	if !strings.Contains(prompt, "@") {
+		return nil
+	}
+	if s.engine.o.Mentions == nil {
+		return Errorf(PermissionDenied, "prompt refused by rule engine.mentions: it holds an \"@\" and no mention finder is configured (Options.Mentions)")
+	}
+	for _, path := range s.mentions(prompt) {
+		input, _ := json.Marshal(map[string]string{"file_path": path})
+		d := s.engine.chain.Decide(ctx, s.request(permission.DoorMention, "Read", "", "", "", input))
+		if d.Effect != permission.Allow {
+			return Errorf(PermissionDenied, "prompt refused by rule %s: it mentions @%s, which the CLI would read without asking: %s (write the path without \"@\", so that the read itself is judged)", d.Rule, path, d.Reason)
+		}
+	}
+	return nil
+}
+
+// request makes a permission request with the session's facts of this moment.
+func (s *Session) request(door permission.Door, tool, toolUse, agent, title string, input json.RawMessage) permission.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return permission.Request{
+		SessionID: s.id, Door: door, ToolUseID: toolUse, AgentID: agent, Tool: tool, Input: input, Title: title,
+		Session: permission.Session{
+			Cwd: s.cwd, Roots: slices.Clone(s.engine.o.Roots), AdditionalDirs: slices.Clone(s.dirs), Trusted: s.trusted, Mode: s.mode,
+			AllowedTools: slices.Clone(s.params.AllowedTools), DisallowedTools: slices.Clone(s.params.DisallowedTools),
+			Model: s.params.Model, Turn: s.turn, ToolCalls: s.toolCalls, Denies: s.denies, Asks: s.asks,
+			CostUSD: s.info.TotalCostUSD, MaxBudgetUSD: s.params.MaxBudgetUSD, MaxTurns: s.params.MaxTurns,
+		},
+	}
+}

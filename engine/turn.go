@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
+)
+
+// frameResult is the CLI's result message (PROTOCOL: is_error decides, not subtype).
+type frameResult struct {
+	Subtype           string          `json:"subtype"`
+	IsError           bool            `json:"is_error"`
+	Result            string          `json:"result"`
+	Errors            []string        `json:"errors"`
+	NumTurns          int             `json:"num_turns"`
+	DurationMS        int64           `json:"duration_ms"`
+	DurationAPIMS     int64           `json:"duration_api_ms"`
+	TotalCostUSD      float64         `json:"total_cost_usd"`
+	StopReason        *string         `json:"stop_reason"`
+	TerminalReason    string          `json:"terminal_reason"`
+	StructuredOutput  json.RawMessage `json:"structured_output"`
+	Usage             json.RawMessage `json:"usage"`
+	ModelUsage        json.RawMessage `json:"modelUsage"`
+	PermissionDenials json.RawMessage `json:"permission_denials"`
+}
+
+// handleResult ends a turn. A result is not the end of work: background tasks go on.
+func (p *process) handleResult(fields map[string]json.RawMessage) {
+	f := decodeFrame[frameResult](fields)
+	s := p.session
+	s.mu.Lock()
+	cost := max(f.TotalCostUSD-p.cost, 0) // the CLI tells its process's total
+	p.cost = f.TotalCostUSD
+	p.inTurn, p.idleSince = false, time.Now()
+	s.info.TotalTurns += f.NumTurns
+	s.info.TotalCostUSD += cost
+	r := Result{
+		SessionID: s.id, Result: resultText(f), IsError: f.IsError,
+		DurationMS: f.DurationMS, DurationAPIMS: f.DurationAPIMS, NumTurns: f.NumTurns, TotalCostUSD: cost,
+		SessionTotalTurns: s.info.TotalTurns, SessionTotalCostUSD: s.info.TotalCostUSD, StopReason: f.StopReason,
+		StructuredOutput: f.StructuredOutput, Usage: f.Usage, ModelUsage: f.ModelUsage,
+		PermissionDenials: orEmptyList(f.PermissionDenials),
+	}
+	s.mu.Unlock()
+	if f.Subtype != "success" {
+		r.ErrorSubtype = f.Subtype
+	}
+	if r.IsError {
+		s.endTurn(event.Error, r, turnFailed)
+	} else {
+		s.endTurn(event.Result, r, turnDone)
+	}
+	s.putSlot()
+}
+
+func resultText(f frameResult) string {
+	return cmp.Or(f.Result, strings.Join(f.Errors, "\n"))
+}
+
+func orEmptyList(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage("[]")
+	}
+	return raw
+}
+
+// endTurn appends the result and changes the state; what clients later read is
+// the redacted copy.
+func (s *Session) endTurn(kind event.Kind, r Result, t trigger) {
+	e := s.append(kind, r)
+	var shown Result
+	if json.Unmarshal(e.Data, &shown) != nil || shown.SessionID == "" {
+		shown = Result{SessionID: s.id, Result: "[withheld]", IsError: r.IsError, PermissionDenials: json.RawMessage("[]")}
+	}
+	s.mu.Lock()
+	s.info.Result = &shown
+	err := s.updateLocked(t)
+	s.mu.Unlock()
+	if err != nil {
+		s.engine.log.Warn("end of turn", "session", s.id, "error", err)
+	}
+}
+
+// decodeFrame reads the fields of a message it knows; fields of an odd type
+// stay zero, since newer CLIs change details.
+func decodeFrame[T any](fields map[string]json.RawMessage) T {
+	var v T
+	raw, err := json.Marshal(fields)
+	if err == nil {
+		_ = json.Unmarshal(raw, &v) // an odd field leaves the rest decoded
+	}
+	return v
+}
