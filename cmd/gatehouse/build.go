@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gatehouse-mcp/gatehouse/engine"
+	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
+	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+	"github.com/gatehouse-mcp/gatehouse/policy"
+	"github.com/gatehouse-mcp/gatehouse/policy/facts"
+)
+
+// profiles are the built-in policy sets.
+var profiles = []string{"dev", "readonly", "ci", "locked"}
+
+// strictProfiles also switch the CLI's attachments off and let nobody be asked.
+var strictProfiles = []string{"ci", "locked"}
+
+// configure turns flags, environment and files into checked settings.
+func (c *command) configure(o *options) (*settings, error) {
+	current, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("current folder: %w", err)
+	}
+	start := o.startFolder(current)
+	if info, err := os.Stat(start); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("--cwd %s is no folder", start)
+	}
+	l, err := loadConfig(organisationFile, o.config, c.env)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.override(l); err != nil {
+		return nil, err
+	}
+	s, err := l.check(start, c.env)
+	if err != nil {
+		return nil, err
+	}
+	s.executable, err = resolveExecutable(s.executable, current, c.env)
+	if err != nil {
+		return nil, fmt.Errorf("cli.executable: %w", err)
+	}
+	return s, nil
+}
+
+// resolveExecutable looks the CLI up once, so that a later change of PATH or
+// of a link changes nothing. One that is missing keeps its name: starting a
+// session then says so, and a server can come up before the CLI is installed.
+func resolveExecutable(name, current string, env environment) (string, error) {
+	path := env.expand(name)
+	if strings.ContainsRune(path, filepath.Separator) && !filepath.IsAbs(path) {
+		path = filepath.Join(current, path)
+	}
+	if found, err := exec.LookPath(path); err == nil {
+		path = found
+	} else if errors.Is(err, exec.ErrDot) {
+		return "", fmt.Errorf("%s was found in the current folder only; name it by its whole path", name)
+	}
+	if ext := strings.ToLower(filepath.Ext(path)); ext == ".bat" || ext == ".cmd" {
+		return "", fmt.Errorf("%s is a batch file, whose arguments cannot be quoted safely; name the .exe", path)
+	}
+	if !filepath.IsAbs(path) {
+		return path, nil
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real, nil
+	}
+	return path, nil
+}
+
+// build opens the policies and makes the engine. Whoever calls it closes the engine.
+func build(ctx context.Context, s *settings, env environment, logger *slog.Logger, unattended bool) (*engine.Engine, error) {
+	data, err := readData(s.policyData)
+	if err != nil {
+		return nil, err
+	}
+	set, err := policy.Load(ctx, policy.Options{
+		Profile: s.profile, Paths: s.policyPaths, Data: data,
+		DefaultEffect: s.defaultEffect, Grants: s.grants,
+		Protected: s.protected(), Home: s.home, Logger: logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	strict := slices.Contains(strictProfiles, s.profile)
+	return engine.New(engine.Options{
+		Executable: s.executable, MinVersion: s.minVersion, Args: s.cliArgs,
+		Roots: s.roots, Trusted: s.trusted,
+		Deciders: []permission.Decider{set}, Admission: []admission.Decider{set},
+		Redactors: []event.Redactor{secretRedactor{}}, DenyReads: facts.DenyReadRules(), Mentions: facts.Mentions,
+		OnUnsafeSettings: engine.Isolation(s.onUnsafeSettings), DisableAttachments: strict,
+		Unattended: unattended || strict, MaxConcurrent: s.maxConcurrent,
+		TurnTimeout: s.turnTimeout, IdleTTL: s.idleTTL, MaxPending: s.maxPending,
+		MaxDenials: s.engineDenials(), ApprovalTimeout: s.approvalTimeout,
+		Environ: env, Logger: logger,
+	})
+}
+
+// protected lists what no session may write: what configures the gate, the
+// gate itself and the program behind it.
+func (s *settings) protected() []string {
+	paths := slices.Concat(s.files, s.policyPaths, s.policyData, []string{filepath.Dir(organisationFile)})
+	if filepath.IsAbs(s.executable) {
+		paths = append(paths, s.executable)
+	}
+	if own, err := os.Executable(); err == nil {
+		paths = append(paths, own)
+	}
+	return paths
+}
+
+// engineDenials translates 0 = no limit into the engine's word for it.
+func (s *settings) engineDenials() int {
+	if s.maxDenials == 0 {
+		return -1
+	}
+	return s.maxDenials
+}
+
+func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+}

@@ -1,0 +1,91 @@
+// Gatehouse is an MCP server that runs Claude Code sessions in which policy
+// decides every tool call, and a command that runs one such session here.
+//
+// Rules for output:
+//   - serve: stdout carries the protocol and nothing else; logs are JSON on stderr.
+//   - run, demo: the timeline, or with --json one object a line, goes to stdout;
+//     questions and logs go to stderr. Without --json logs are warnings only.
+//   - An error is one line on stderr, "gatehouse: " and what to do about it.
+//   - Control characters in texts of others are shown escaped, never raw.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Exit codes; docs/configuration.md lists them for scripts.
+const (
+	exitOK          = 0
+	exitTurnFailed  = 1   // the turn ended in an error
+	exitUsage       = 2   // the command line or the configuration is wrong
+	exitRefused     = 3   // policy refused the start
+	exitNoCLI       = 4   // the CLI was not found, or is too old
+	exitInterrupted = 130 // a signal ended the session
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
+	stop()
+	os.Exit(code)
+}
+
+// command is one run of the program, with everything it may touch.
+type command struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            environment
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
+	c := &command{stdin: stdin, stdout: stdout, stderr: stderr, env: environ}
+	name := "help"
+	switch {
+	case len(args) > 0:
+		name, args = args[0], args[1:]
+	case !isTerminal(stdin):
+		name = "serve"
+	}
+	switch name {
+	case "serve":
+		return c.serve(ctx, args)
+	case "run":
+		return c.runSession(ctx, args)
+	case "demo":
+		return c.demo(ctx, args)
+	case "version", "--version", "-version":
+		return c.version(args)
+	case "help", "--help", "-help", "-h":
+		fmt.Fprint(stdout, usage)
+		return exitOK
+	case scriptedCommand:
+		return c.scripted(args)
+	}
+	return c.failUsage(fmt.Errorf("command %q is unknown; try gatehouse help", name))
+}
+
+const usage = `Gatehouse runs Claude Code sessions under policy.
+
+  gatehouse serve          MCP server on stdin and stdout (default when stdin is no terminal)
+  gatehouse run PROMPT     one session in this terminal, with approvals at the prompt
+  gatehouse demo           a scripted session; needs nothing installed
+  gatehouse version        --json for machines
+  gatehouse help
+
+Flags go before the prompt; gatehouse run -h lists them. docs/configuration.md
+describes the configuration file and the exit codes.
+`
+
+// fail reports err on one line and returns code.
+func (c *command) fail(code int, err error) int {
+	fmt.Fprintf(c.stderr, "gatehouse: %s\n", escapeControl(err.Error()))
+	return code
+}
+
+func (c *command) failUsage(err error) int { return c.fail(exitUsage, err) }

@@ -1,0 +1,78 @@
+// Package mcpserver offers an [engine.Engine] as four MCP tools, so that any
+// MCP client can start, continue, watch, answer and end Claude Code sessions.
+//
+// Start at [New]; [Transport] serves the result over stdio:
+//
+//	srv := mcpserver.New(eng, &mcpserver.Options{Version: "1.0.0"})
+//	err := srv.Run(ctx, mcpserver.Transport(os.Stdin, os.Stdout, logger))
+//
+// The tools are claude_code, claude_code_reply, claude_code_check and
+// claude_code_session, each in the file of its name. All are thin: arguments
+// are decoded strictly (arguments.go), one engine method is called, and the
+// answer is shaped (poll.go, shape.go). The package keeps no state of its own
+// and closes nothing: the caller closes the Engine.
+package mcpserver
+
+import (
+	"context"
+	"embed"
+	"log/slog"
+
+	"github.com/gatehouse-mcp/gatehouse/engine"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+//go:embed instructions.md
+var instructions string
+
+// Schemas are written by hand: inferred ones allow null for arrays and drop
+// unknown keys, and their size is paid by every client's context.
+//
+//go:embed schema
+var schemas embed.FS
+
+// Options configures a server. The zero value works.
+type Options struct {
+	Version string       // told to clients; empty: "dev"
+	Logger  *slog.Logger // nil: discards
+}
+
+// server carries what the tools share. Everything is fixed at creation.
+type server struct {
+	engine *engine.Engine
+	logger *slog.Logger
+}
+
+// New makes an MCP server with the four tools. A nil opts is the zero Options.
+// The server may serve any number of connections at once.
+func New(e *engine.Engine, opts *Options) *mcp.Server {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	m := mcp.NewServer(
+		&mcp.Implementation{Name: "gatehouse", Title: "Gatehouse", Version: o.Version},
+		&mcp.ServerOptions{
+			Instructions: instructions,
+			Logger:       o.Logger,
+			// Neither logging nor list changes: the tools never change.
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
+		})
+	s := &server{engine: e, logger: o.Logger}
+	for _, t := range s.tools() {
+		m.AddTool(t.describe(), s.handle(t))
+	}
+	return m
+}
+
+// tools lists the family in the order clients read it.
+func (s *server) tools() []tool {
+	return []tool{s.claudeCode(), s.claudeCodeReply(), s.claudeCodeCheck(), s.claudeCodeSession()}
+}

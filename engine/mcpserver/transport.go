@@ -1,0 +1,135 @@
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxLineBytes bounds one message from a client, the newline not counted.
+const maxLineBytes = 16 << 20
+
+// Transport serves newline-delimited JSON-RPC over in and out, behind a filter:
+// a line that is no message is answered with a JSON-RPC error and skipped. The
+// SDK alone ends the whole connection on such a line, with every session in it.
+//
+// -32700 answers what is not JSON; -32600 answers batches, another jsonrpc
+// version, odd ids, lines over 16 MiB, nesting over 512, and names that two
+// readers could take differently (given twice, or in other case). The
+// connection ends with in, or when either side closes it; in is closed then, if
+// it can be, and out too. A nil logger discards.
+func Transport(in io.Reader, out io.WriteCloser, logger *slog.Logger) mcp.Transport {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	w := &lineWriter{w: out}
+	return &mcp.IOTransport{
+		Reader:        newLineFilter(in, w, maxLineBytes, logger),
+		Writer:        w,
+		MaxLineLength: -1, // bounded by the filter; the SDK's bound ends the connection
+	}
+}
+
+// lineWriter keeps the lines of its two writers, the SDK and the filter, whole.
+// Each Write must be one or more complete lines.
+type lineWriter struct {
+	mu sync.Mutex
+	w  io.WriteCloser
+}
+
+func (l *lineWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+func (l *lineWriter) Close() error { return l.w.Close() }
+
+// lineFilter is a Reader of good lines only. It starts no goroutine: the bad
+// lines are answered by whoever reads. Not safe for concurrent Reads; Close may
+// be called at any time.
+type lineFilter struct {
+	in      io.Reader
+	lines   *bufio.Reader
+	replies io.Writer
+	limit   int
+	logger  *slog.Logger
+	ready   []byte // rest of a good line
+	err     error  // told when ready is empty
+}
+
+func newLineFilter(in io.Reader, replies io.Writer, limit int, logger *slog.Logger) *lineFilter {
+	return &lineFilter{in: in, lines: bufio.NewReaderSize(in, 64<<10), replies: replies, limit: limit, logger: logger}
+}
+
+// Read returns bytes of the next good line; the last one may lack its newline
+// in the input but not here.
+func (f *lineFilter) Read(p []byte) (int, error) {
+	for len(f.ready) == 0 {
+		if f.err != nil {
+			return 0, f.err
+		}
+		f.ready = f.next()
+	}
+	n := copy(p, f.ready)
+	f.ready = f.ready[n:]
+	if len(f.ready) == 0 {
+		f.ready = nil // a large line is not kept
+	}
+	return n, nil
+}
+
+// Close closes the input if it can be closed.
+func (f *lineFilter) Close() error {
+	if c, ok := f.in.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// next reads one line and returns it when it is a message, else nil.
+func (f *lineFilter) next() []byte {
+	line, length, err := f.readLine()
+	f.err = err
+	line = bytes.TrimSpace(line)
+	bad := (*refusal)(nil)
+	switch {
+	case length > f.limit:
+		bad = refuse(codeInvalidRequest, "line has %d bytes, more than the %d allowed; it was skipped", length, f.limit)
+	case len(line) == 0:
+		return nil
+	default:
+		bad = checkMessage(line)
+	}
+	if bad == nil {
+		return append(line, '\n')
+	}
+	f.logger.Warn("line from the client refused", "code", bad.code, "reason", bad.message, "bytes", length)
+	if _, err := f.replies.Write(bad.reply()); err != nil && f.err == nil {
+		f.err = fmt.Errorf("answer a refused line: %w", err)
+	}
+	return nil
+}
+
+// readLine reads up to a newline, keeping at most limit bytes. length is the
+// whole line's.
+func (f *lineFilter) readLine() (line []byte, length int, err error) {
+	for {
+		part, err := f.lines.ReadSlice('\n')
+		length += len(bytes.TrimSuffix(part, []byte("\n")))
+		if length <= f.limit {
+			line = append(line, part...)
+		} else {
+			line = nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, length, err
+		}
+	}
+}

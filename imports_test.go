@@ -1,0 +1,112 @@
+package gatehouse_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/gatehouse-mcp/gatehouse"
+
+// room says what a package may import besides the standard library. Tests are
+// free: the map is about what a program that imports the package links.
+type room struct {
+	ours    []string // packages of this module, without its path
+	outside []string // modules, by path prefix
+}
+
+var rooms = map[string]room{
+	"":                  {},
+	"redact":            {},
+	"policy/facts":      {outside: []string{"mvdan.cc/sh/v3"}},
+	"engine/event":      {},
+	"engine/permission": {},
+	"engine/control":    {},
+	"engine/cli":        {},
+	"engine/cli/script": {},
+	"engine/admission":  {ours: []string{"engine/permission"}},
+	"engine": {ours: []string{
+		"engine/admission", "engine/cli", "engine/control", "engine/event", "engine/permission",
+	}},
+	"engine/mcpserver": {
+		ours:    []string{"engine", "engine/event", "engine/permission"},
+		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
+	},
+	"policy": {
+		ours:    []string{"engine/admission", "engine/event", "engine/permission", "policy/facts", "redact"},
+		outside: []string{"github.com/open-policy-agent/opa"},
+	},
+	"cmd/gatehouse": {
+		ours: []string{
+			"engine", "engine/admission", "engine/cli/script", "engine/event", "engine/mcpserver",
+			"engine/permission", "policy", "policy/facts", "redact",
+		},
+		outside: []string{"github.com/BurntSushi/toml"},
+	},
+}
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+	Standard   bool
+}
+
+// list returns every package of the module, as the go command sees it.
+func list(t *testing.T) []goPackage {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Standard", "./...")
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	var packages []goPackage
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+func TestImports(t *testing.T) {
+	packages := list(t)
+	if len(packages) < 2 {
+		t.Fatalf("go list found %d packages", len(packages))
+	}
+	for _, p := range packages {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		allowed, ok := rooms[name]
+		if !ok {
+			t.Errorf("package %s is missing from the map of rooms; add it with what it may import", name)
+			continue
+		}
+		for _, path := range p.Imports {
+			if !allowed.allows(path) {
+				t.Errorf("package %s imports %s, which its room does not allow", name, path)
+			}
+		}
+	}
+}
+
+func (r room) allows(path string) bool {
+	if own, ok := strings.CutPrefix(path, module+"/"); ok {
+		return slices.Contains(r.ours, own)
+	}
+	first, _, _ := strings.Cut(path, "/")
+	if !strings.Contains(first, ".") {
+		return true // the standard library
+	}
+	return slices.ContainsFunc(r.outside, func(prefix string) bool {
+		return path == prefix || strings.HasPrefix(path, prefix+"/")
+	})
+}

@@ -1,0 +1,73 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+)
+
+func start(parameters string) admission.Request {
+	r := admission.Request{Action: admission.Start, Cwd: "/w", CwdInsideRoots: true, Roots: []string{"/w"}}
+	if err := json.Unmarshal([]byte(parameters), &r.Parameters); err != nil {
+		panic(err)
+	}
+	return r
+}
+
+func TestAdmit(t *testing.T) {
+	outside := start(`{"prompt":"hi"}`)
+	outside.CwdInsideRoots = false
+	human := admission.Request{Action: admission.Answer, Approval: admission.Approval{Effect: "allow", Approver: "caller", Required: "human"}}
+	updates := admission.Request{Action: admission.Answer, Approval: admission.Approval{Effect: "allow", PermissionUpdates: json.RawMessage(`[{"type":"setMode","mode":"bypassPermissions","destination":"session"}]`)}}
+	broken := admission.Request{Action: admission.Answer, Approval: admission.Approval{Effect: "allow", PermissionUpdates: json.RawMessage(`{}`)}}
+	for _, row := range []struct {
+		name   string
+		grants []string
+		in     admission.Request
+		rule   string
+		text   string // in the reason
+	}{
+		{"plain", nil, start(`{"prompt":"hi","model":"m","maxTurns":3,"tools":["Read"]}`), "", ""},
+		{"servers", nil, start(`{"prompt":"hi","mcpServers":{"a":{"command":"x"}}}`), "admission.parameter", `[grants] parameters = ["mcpServers"]`},
+		{"servers granted", []string{"mcpServers"}, start(`{"mcpServers":{"a":{"command":"x"}}}`), "", ""},
+		{"env free", nil, start(`{"env.CI":"1"}`), "", ""},
+		{"env", nil, start(`{"env.STAGE":"1"}`), "admission.env", `[grants] parameters = ["env.STAGE"]`},
+		{"env never", []string{"*"}, start(`{"env.ld_preload":"x"}`), "admission.env_never", "LD_PRELOAD"},
+		{"unknown", nil, start(`{"whatever":1}`), "admission.parameter", "whatever"},
+		{"outside", []string{"*"}, outside, "admission.cwd", "/w"},
+		{"human", []string{"*"}, human, "admission.approver", "person"},
+		{"updates", []string{"*"}, updates, "admission.updates", "session"},
+		{"broken updates", nil, broken, "engine.input", "list"},
+		{"number", nil, start(`{"maxTurns":1e9999999}`), "engine.input_number", "1e9999999"},
+		{"unknown action", nil, admission.Request{Action: "configure"}, "engine.default", "no policy"},
+		{"reply", nil, admission.Request{Action: admission.Reply}, "", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			d, err := load(t, Options{Grants: row.grants}).Admit(context.Background(), row.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (row.rule == "") != (d.Effect == permission.Allow) || row.rule != "" && d.Rule != row.rule {
+				t.Errorf("got %s by %s (%s), want %q", d.Effect, d.Rule, d.Reason, row.rule)
+			}
+			if !strings.Contains(d.Reason, row.text) {
+				t.Errorf("reason %q does not name %q", d.Reason, row.text)
+			}
+		})
+	}
+}
+
+func TestUserAdmission(t *testing.T) {
+	text := "package gatehouse.admission\n\ndecisions contains {\"effect\": \"deny\", \"rule\": \"user.model\", \"reason\": \"r\"} if input.parameters.model == \"big\"\n\ndecisions contains {\"effect\": \"allow\", \"rule\": \"user.all\"}\n\ndecisions contains {\"effect\": \"ask\", \"rule\": \"user.ask\", \"reason\": \"r\"} if input.parameters.model == \"odd\""
+	s := load(t, Options{Paths: []string{userPolicy(t, text)}})
+	for in, rule := range map[string]string{`{"model":"big"}`: "user.model", `{"mcpServers":{}}`: "admission.parameter", `{"model":"odd"}`: "engine.decode"} {
+		d, err := s.Admit(context.Background(), start(in))
+		if err != nil || d.Effect != permission.Deny || d.Rule != rule {
+			t.Errorf("%s: got %s by %s, want deny by %s", in, d.Effect, d.Rule, rule)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package gatehouse.admission_test
+
+ask(action, changes) := object.union(
+	{
+		"schema": "admission/v1", "profile": "dev", "action": action, "session_id": "", "grants": [], "parameters": {}, "names": [],
+		"env": [], "cwd": "/w", "cwd_inside_roots": true, "roots": ["/w"], "additional_dirs": [], "trusted": false, "mentions": [],
+		"project": {"settings_files": [], "mcp_servers": [], "git_exec_keys": []}, "running_sessions": 0,
+		"approval": {"request_id": "", "tool": "", "effect": "allow", "input_changed": false, "permission_updates": [], "approver": "caller", "required": ""},
+	},
+	changes,
+)
+
+set(name, value, changes) := ask("start", object.union({"names": [name], "parameters": {name: value}}, changes))
+
+decided(doc) := found if found := data.gatehouse.admission.decisions with input as doc
+
+denied(doc) := {d.rule | some d in decided(doc); d.effect == "deny"}
+
+test_every_action_is_known if {
+	every action in ["start", "reply", "fork", "cancel", "list", "answer"] {
+		denied(ask(action, {})) == set()
+		count(decided(ask(action, {}))) == 1
+	}
+	count(decided(ask("configure", {}))) == 0
+}
+
+test_parameters if {
+	denied(set("prompt", "hi", {})) == set()
+	denied(set("mcpServers", {}, {})) == {"admission.parameter"}
+	denied(set("mcpServers", {}, {"grants": ["mcpServers"]})) == set()
+	denied(set("mcpServers", {}, {"grants": ["*"]})) == set()
+	denied(set("whatever", {}, {})) == {"admission.parameter"}
+}
+
+test_reason_names_the_line if {
+	some d in decided(set("mcpServers", {}, {}))
+	contains(d.reason, `[grants] parameters = ["mcpServers"]`)
+	contains(d.reason, "admission.parameter")
+}
+
+test_folders if {
+	denied(ask("start", {"cwd_inside_roots": false})) == {"admission.cwd"}
+	denied(ask("reply", {"cwd_inside_roots": false})) == set()
+	denied(ask("start", {"additional_dirs": [{"path": "/x", "inside": false}]})) == {"admission.directories"}
+	denied(ask("start", {"additional_dirs": [{"path": "/w/x", "inside": true}]})) == set()
+}
+
+test_env if {
+	denied(ask("start", {"env": ["CI", "LC_ALL"]})) == set()
+	denied(ask("start", {"env": ["STAGE"]})) == {"admission.env"}
+	denied(ask("start", {"env": ["STAGE"], "grants": ["env.Stage"]})) == set()
+	denied(ask("start", {"env": ["STAGE"], "grants": ["env"]})) == set()
+	denied(ask("start", {"env": ["STAGE"], "grants": ["*"]})) == set()
+	every name in ["LD_PRELOAD", "NODE_OPTIONS", "PATH", "HOME", "GIT_DIR", "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR", "HTTPS_PROXY", "A B"] {
+		denied(ask("start", {"env": [name], "grants": ["*"]})) == {"admission.env_never"}
+	}
+	denied(set("env", {}, {"grants": ["*"]})) == {"admission.env_whole"}
+}
+
+test_modes_and_budget if {
+	denied(set("permissionMode", "acceptEdits", {})) == set()
+	denied(set("permissionMode", "bypassPermissions", {"grants": ["*"]})) == {"admission.mode"}
+	denied(ask("start", {"profile": "ci"})) == {"admission.budget"}
+}
+
+test_setting_sources if {
+	denied(set("settingSources", [], {})) == set()
+	denied(set("settingSources", ["user"], {})) == set()
+	denied(set("settingSources", ["project"], {})) == {"admission.sources"}
+	denied(set("settingSources", ["local"], {"trusted": true})) == set()
+	denied(set("settingSources", ["local"], {"grants": ["settingSources"]})) == set()
+	denied(set("settingSources", ["other"], {"grants": ["*"]})) == {"admission.sources"}
+	denied(set("settingSources", "user", {})) == {"admission.sources"}
+}
+
+test_agents if {
+	denied(set("agents", {"a": {"prompt": "x", "tools": []}}, {})) == set()
+	denied(set("agents", {"a": {"hooks": {}}}, {})) == {"admission.agents"}
+	denied(set("agents", {"a": {"mcpServers": {}}}, {"grants": ["agents"]})) == set()
+	denied(set("agents", {"a": "x"}, {"grants": ["agents"]})) == {"admission.agents"}
+	denied(set("agents", [], {})) == {"admission.agents"}
+}
+
+test_answers if {
+	denied(ask("answer", {"approval": {"required": "human"}})) == {"admission.approver"}
+	denied(ask("answer", {"approval": {"required": "human", "effect": "deny"}})) == set()
+	denied(ask("answer", {"approval": {"required": "human", "approver": "human"}})) == set()
+	denied(ask("answer", {"approval": {"effect": ""}})) == {"admission.effect"}
+	denied(ask("answer", {"approval": {"permission_updates": [{"destination": "session", "type": "addRules"}]}})) == set()
+	denied(ask("answer", {"approval": {"permission_updates": [{"destination": "session", "type": "setMode", "mode": "plan"}]}})) == set()
+	every update in [{"destination": "localSettings", "type": "addRules"}, {"destination": "session", "type": "setMode", "mode": "bypassPermissions"}, {"destination": "session", "type": "addDirectories"}, "x"] {
+		denied(ask("answer", {"approval": {"permission_updates": [update]}})) == {"admission.updates"}
+	}
+}

@@ -1,0 +1,16 @@
+# Tools that only keep the model's own books, and those that are questions.
+package gatehouse.permission
+
+decisions contains {"effect": "allow", "rule": "tools.harmless"} if {
+	input.tool.name in {
+		"CronList", "EnterPlanMode", "ListAgents", "StructuredOutput", "TaskCreate", "TaskGet",
+		"TaskList", "TaskOutput", "TaskUpdate", "TodoWrite", "ToolSearch",
+	}
+}
+
+decisions contains {
+	"effect": "ask", "rule": "tools.question", "severity": "info",
+	"reason": "the model asks you something",
+} if {
+	input.tool.name in {"AskUserQuestion", "ExitPlanMode"}
+}

@@ -1,0 +1,114 @@
+# Shell commands that only read, spelt so plainly that nothing else can happen.
+package gatehouse.permission
+
+decisions contains {"effect": "allow", "rule": "shell.reads"} if shell_reads
+
+shell_reads if {
+	input.tool.name == "Bash"
+	input.bash.ok
+	count(input.bash.commands) > 0
+	every name, seen in input.bash.features {
+		not seen
+		name != ""
+	}
+	every c in input.bash.commands {
+		plain(c)
+		reads(c)
+	}
+}
+
+# plain: the very program of that name, no assignment, no file opened by a redirection
+plain(c) if {
+	c.static
+	c.path == c.name
+	count(c.env) == 0
+	count(c.via) == 0
+	not c.in_substitution
+	every r in c.redirects {
+		r.static
+		r.path.raw == ""
+	}
+}
+
+reads(c) if c.name in {"echo", "false", "printf", "pwd", "true", "whoami"}
+
+reads(c) if {
+	c.name in {"cat", "head", "ls", "stat", "tail", "wc"}
+	every a in c.args {
+		file_or_flag(a)
+	}
+}
+
+reads(c) if {
+	c.name == "grep"
+	every a in c.args {
+		grep_word(a)
+	}
+}
+
+reads(c) if {
+	c.name == "git"
+	git_reads(c)
+}
+
+file_or_flag(a) if plain_word(a)
+
+file_or_flag(a) if {
+	a.path.raw == ""
+	regex.match(`^(-[A-Za-z0-9]*|--[a-z-]+|--(lines|bytes|color|sort|time)=[A-Za-z0-9+-]*)$`, a.value)
+}
+
+grep_word(a) if plain_word(a)
+
+grep_word(a) if {
+	a.path.raw == ""
+	regex.match(`^(-[ivnclhHowxEFqs]+|-[ABCm][0-9]*|--)$`, a.value)
+}
+
+# a word that names a plain file; an option with a file (--output=x) is none
+plain_word(a) if {
+	not startswith(a.value, "-")
+	a.path.raw != ""
+	a.path.resolved
+	a.path.inside
+	not a.path.protected
+	not a.path.sensitive
+}
+
+# git reads when neither its options nor the repository's own configuration
+# can start a program.
+git_reads(c) if {
+	not input.git.runs_programs
+	count(c.git.globals) == 0
+	c.git.subcommand in {"diff", "log", "ls-files", "rev-parse", "show", "status"}
+	every a in c.args {
+		git_word(a)
+	}
+}
+
+git_reads(c) if {
+	not input.git.runs_programs
+	count(c.git.globals) == 0
+	c.git.subcommand == "branch"
+	every a in c.git.args {
+		a in {"-a", "-r", "-v", "-vv", "--all", "--list", "--show-current", "--no-color"}
+	}
+}
+
+git_word(a) if plain_word(a)
+
+git_word(a) if {
+	a.path.raw == ""
+	a.value in {
+		"--", "-s", "-b", "-p", "-u", "-w", "-1", "-n", "-a", "-q", "--short", "--branch", "--porcelain", "--long", "--stat",
+		"--shortstat", "--numstat", "--oneline", "--graph", "--all", "--decorate", "--name-only", "--name-status",
+		"--cached", "--staged", "--others", "--modified", "--exclude-standard", "--no-color", "--no-ext-diff",
+		"--no-textconv", "--patch", "--no-patch", "--abbrev-ref", "--show-toplevel", "--is-inside-work-tree",
+		"--no-pager", "--no-merges", "--merges", "--reverse", "--word-diff", "--ignore-all-space",
+	}
+}
+
+git_word(a) if {
+	a.path.raw == ""
+	regex.match(`^-[0-9]{1,4}$`, a.value)
+}

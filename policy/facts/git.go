@@ -1,0 +1,102 @@
+package facts
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Git is what is known about a git command; Subcommand is empty for others.
+type Git struct {
+	Subcommand string   `json:"subcommand"`
+	Globals    []string `json:"globals"` // options before the subcommand, with their values
+	Config     []string `json:"config"`  // keys set by -c and --config-env, letters lowered
+	Args       []string `json:"args"`    // words after the subcommand
+}
+
+func (g Git) filled() Git {
+	g.Globals, g.Config, g.Args = full(g.Globals), full(g.Config), full(g.Args)
+	return g
+}
+
+// gitFacts reads the arguments of a git command.
+func gitFacts(c Command) Git {
+	var g Git
+	if c.Name != "git" {
+		return g
+	}
+	words := make([]string, len(c.Args))
+	for i, a := range c.Args {
+		words[i] = a.Value
+	}
+	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
+		n := 1
+		switch w := words[0]; {
+		case w == "-c" || w == "-C" || w == "--git-dir" || w == "--work-tree" || w == "--namespace" || w == "--config-env" || w == "--exec-path" || w == "--super-prefix":
+			n = min(2, len(words))
+			if (w == "-c" || w == "--config-env") && n == 2 {
+				g.Config = append(g.Config, key(words[1]))
+			}
+		case strings.HasPrefix(w, "--config-env="):
+			g.Config = append(g.Config, key(w[len("--config-env="):]))
+		}
+		g.Globals = append(g.Globals, words[:n]...)
+		words = words[n:]
+	}
+	if len(words) > 0 {
+		g.Subcommand, g.Args = words[0], words[1:]
+	}
+	return g
+}
+
+func key(assignment string) string {
+	k, _, _ := strings.Cut(assignment, "=")
+	return strings.ToLower(k)
+}
+
+// maxGitConfig bounds how much of a repository's configuration is read; a
+// longer one counts as running programs.
+const maxGitConfig = 64 << 10
+
+// executing finds keys of a git configuration that start programs or read
+// further configuration. It matches too much rather than too little.
+var executing = regexp.MustCompile(`(?i)textconv|external|clean|smudge|process|fsmonitor|include|program|command|pager|hooks|editor|attributesfile|alias|askpass|helper|worktree|promisor|partialclone|uploadpack|\\`)
+
+// GitRunsPrograms reports whether a git command in cwd might start a program
+// that the repository itself names: a filter, a monitor, a pager. It is true
+// in every doubt, and false where there is no repository at all.
+func GitRunsPrograms(cwd string) bool {
+	for dir := cwd; ; dir = filepath.Dir(dir) {
+		if exists(filepath.Join(dir, "HEAD")) && exists(filepath.Join(dir, "objects")) {
+			return true // git takes the folder itself for a repository
+		}
+		meta := filepath.Join(dir, ".git")
+		if exists(meta) {
+			return configRuns(filepath.Join(meta, "config")) || exists(filepath.Join(meta, "modules")) || exists(filepath.Join(meta, "config.worktree"))
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func configRuns(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return true // also where .git is a file that points elsewhere
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxGitConfig+1))
+	return err != nil || len(text) > maxGitConfig || executing.Match(text)
+}

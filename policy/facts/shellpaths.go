@@ -1,0 +1,132 @@
+package facts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// writers are programs that change what their arguments name: every one, or
+// only the last.
+var (
+	writers     = []string{"tee", "touch", "mkdir", "rm", "rmdir", "unlink", "shred", "truncate", "chmod", "chown", "chgrp", "mv", "mkfifo", "mknod"}
+	lastWriters = []string{"cp", "ln", "install", "rsync", "scp"}
+	speakers    = []string{"echo", "printf"} // their arguments are text
+
+	// onlyRead never change what their arguments name. git is here because its
+	// words are mostly no files; what it may do is told by [Git].
+	onlyRead = []string{"cat", "ls", "head", "tail", "less", "more", "wc", "grep", "egrep", "fgrep", "rg", "diff", "cmp", "stat", "file",
+		"du", "jq", "find", "fd", "tree", "test", "[", "cd", "basename", "dirname", "readlink", "realpath", "sha256sum", "md5sum", "cut", "git"}
+)
+
+// Shell analyses a shell text and resolves the paths in it. After a change of
+// folder a relative path is known to be nowhere, so it is not inside.
+func (r Resolver) Shell(text string) (Shell, []Path) {
+	s := Analyse(text)
+	if s.Features.Chdir || slices.ContainsFunc(s.Commands, func(c Command) bool { return slices.Contains(c.Via, "env") || slices.Contains(c.Via, "chroot") }) {
+		r.Cwd = ""
+	}
+	paths := []Path{}
+	for i := range s.Commands {
+		c := &s.Commands[i]
+		for j := range c.Args {
+			a := &c.Args[j]
+			if a.Path = r.argument(*c, j); a.Path.Raw != "" {
+				a.Path.Arg = fmt.Sprintf("/command#%d/args/%d", i, j)
+				paths = append(paths, a.Path)
+			}
+		}
+		for j := range c.Redirects {
+			d := &c.Redirects[j]
+			if d.Path = r.redirect(*d); d.Path.Raw != "" {
+				d.Path.Arg = fmt.Sprintf("/command#%d/redirects/%d", i, j)
+				paths = append(paths, d.Path)
+			}
+		}
+	}
+	return s, paths
+}
+
+// argument resolves the path an argument names, if any.
+func (r Resolver) argument(c Command, at int) Path {
+	a := c.Args[at]
+	if a.Value == "" || slices.Contains(speakers, c.Name) {
+		return Path{}
+	}
+	mode := Read
+	if slices.Contains(writers, c.Name) || slices.Contains(lastWriters, c.Name) && at == len(c.Args)-1 {
+		mode = Write
+	}
+	option := strings.HasPrefix(a.Value, "-")
+	if c.Name == "dd" && strings.HasPrefix(a.Value, "of=") {
+		mode = Write
+	}
+	for _, other := range parts(a.Value) {
+		if p := r.resolve(other, a.tilde, mode); p.Protected {
+			return p
+		}
+	}
+	if !slices.Contains(onlyRead, c.Name) { // an unknown program may write
+		for _, other := range parts(a.Value) {
+			if p := r.resolve(other, a.tilde, Write); p.Protected {
+				return p
+			}
+		}
+	}
+	if _, value, found := strings.Cut(a.Value, "="); found && (option || c.Name == "dd") {
+		return r.resolve(value, false, mode)
+	}
+	if option {
+		return Path{}
+	}
+	p := r.resolve(a.Value, a.tilde, mode)
+	if !a.Static {
+		p.Inside, p.Resolved, p.Root = false, false, ""
+	}
+	return p
+}
+
+// parts lists what within a word may name a file: the value of an option, of
+// an assignment, of @file and of a git revision's rev:path.
+func parts(v string) []string {
+	all := []string{v, strings.TrimPrefix(v, "@")}
+	if _, after, found := strings.Cut(v, "="); found {
+		all = append(all, after, strings.TrimPrefix(after, "@"))
+	}
+	if i := strings.LastIndex(v, ":"); i >= 0 {
+		all = append(all, v[i+1:])
+	}
+	if strings.HasPrefix(v, "-") && len(v) > 2 {
+		all = append(all, v[2:], strings.TrimPrefix(v[2:], "@"))
+	}
+	return all
+}
+
+func (r Resolver) redirect(d Redirect) Path {
+	mode := Read
+	if d.Writes {
+		mode = Write
+	}
+	if d.Target == "" || d.Op == ">&" && !d.Writes || d.Op == "<&" && !d.Writes {
+		return Path{}
+	}
+	if slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty"}, d.Target) {
+		return Path{}
+	}
+	p := r.resolve(d.Target, d.tilde, mode)
+	if !d.Static {
+		p.Inside, p.Resolved, p.Root = false, false, ""
+	}
+	return p
+}
+
+// resolve keeps a quoted ~ from meaning the home folder.
+func (r Resolver) resolve(v string, tilde bool, mode Mode) Path {
+	raw := v
+	if strings.HasPrefix(v, "~") && !tilde {
+		v = "./" + v
+	}
+	p := r.Resolve(v, mode)
+	p.Raw = raw
+	return p
+}

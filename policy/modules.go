@@ -1,0 +1,189 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+//go:embed builtin/*.rego
+var builtinFiles embed.FS
+
+// Bounds of what is read as policies.
+const (
+	maxModuleBytes = 1 << 20
+	maxModules     = 1000
+)
+
+// source is one Rego file.
+type source struct{ name, text string }
+
+// profileFiles are the files of one profile beside those that all share.
+var profileFiles = map[string][]string{
+	"dev":      {"dev", "shell_reads"},
+	"ci":       {"dev", "ci", "shell_reads"},
+	"readonly": {"readonly", "shell_reads"},
+	"locked":   {"locked"},
+}
+
+// ownFile reports files that only some profiles load.
+func ownFile(base string) bool {
+	return base == "shell_reads" || slices.Contains(profiles, base)
+}
+
+// builtinSources returns the modules of a profile: those every profile shares,
+// and its own. Tests are left out.
+func builtinSources(profile string) ([]source, error) {
+	entries, err := builtinFiles.ReadDir("builtin")
+	if err != nil {
+		return nil, fmt.Errorf("read built-in policies: %w", err)
+	}
+	var all []source
+	for _, e := range entries {
+		base := strings.TrimSuffix(e.Name(), ".rego")
+		if strings.HasSuffix(base, "_test") || ownFile(base) && !slices.Contains(profileFiles[profile], base) {
+			continue
+		}
+		text, err := builtinFiles.ReadFile("builtin/" + e.Name())
+		if err != nil {
+			return nil, fmt.Errorf("read built-in policies: %w", err)
+		}
+		all = append(all, source{"builtin/" + e.Name(), string(text)})
+	}
+	return all, nil
+}
+
+// readSources reads the user's files. A folder is walked; links in it are not
+// followed, and names that begin with a dot are skipped.
+func readSources(paths []string) ([]source, error) {
+	var all []source
+	for _, root := range paths {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case path != root && strings.HasPrefix(d.Name(), "."):
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			case d.IsDir() || path != root && filepath.Ext(path) != ".rego":
+				return nil
+			case len(all) >= maxModules:
+				return fmt.Errorf("more than %d files", maxModules)
+			}
+			text, err := readModule(path)
+			all = append(all, source{path, text})
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read policies %q: %w", root, err)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("read policies %q: no .rego file there", paths)
+	}
+	return all, nil
+}
+
+func readModule(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxModuleBytes {
+		return "", fmt.Errorf("%s: must be a regular file of at most %d bytes", path, maxModuleBytes)
+	}
+	text, err := os.ReadFile(path)
+	return string(text), err
+}
+
+// parse parses one module and checks that it may be there. A test module
+// yields nil: it is not part of what decides.
+func parse(s source, caps *ast.Capabilities) (*ast.Module, error) {
+	m, err := ast.ParseModuleWithOpts(s.name, s.text, ast.ParserOptions{
+		RegoVersion: ast.RegoV2, ProcessAnnotation: true, Capabilities: caps,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, fmt.Errorf("%s: empty; begin with a package line", s.name)
+	}
+	pkg := packageName(m)
+	switch {
+	case strings.HasPrefix(pkg, "gatehouse.") && strings.HasSuffix(pkg, "_test"):
+		return nil, nil
+	case pkg == permissionPackage || pkg == admissionPackage:
+		return m, checkEntrypoint(m)
+	case strings.HasPrefix(pkg+".", "gatehouse.lib."):
+		return m, checkLibrary(m, pkg)
+	}
+	return nil, fmt.Errorf("%s: package %s: policies live in gatehouse.permission, gatehouse.admission, gatehouse.lib.… or a …_test package", m.Package.Location, pkg)
+}
+
+func packageName(m *ast.Module) string {
+	return strings.TrimPrefix(m.Package.Path.String(), "data.")
+}
+
+// checkEntrypoint refuses a rule named decisions that is not a partial set:
+// undefined, it would say nothing instead of no.
+func checkEntrypoint(m *ast.Module) error {
+	for _, r := range m.Rules {
+		ref := r.Head.Ref()
+		if head, ok := ref[0].Value.(ast.Var); !ok || head != "decisions" {
+			continue
+		}
+		if len(ref) != 1 || r.Head.RuleKind() != ast.MultiValue {
+			return fmt.Errorf("%s: decisions must be a partial set: write `decisions contains {…} if {…}`", r.Location)
+		}
+		if err := checkLiteral(r.Head.Key); err != nil {
+			return fmt.Errorf("%s: %w", r.Location, err)
+		}
+	}
+	return nil
+}
+
+// checkLibrary refuses input in a shared library: it would be checked against
+// no schema there, and a misspelt field would silently be undefined.
+func checkLibrary(m *ast.Module, pkg string) error {
+	for _, checked := range []string{"gatehouse.lib.permission", "gatehouse.lib.admission"} {
+		if pkg == checked || strings.HasPrefix(pkg, checked+".") {
+			return nil
+		}
+	}
+	var at *ast.Location
+	ast.WalkTerms(m, func(t *ast.Term) bool {
+		ref, ok := t.Value.(ast.Ref)
+		if ok && ref.HasPrefix(ast.InputRootRef) || t.Equal(ast.InputRootDocument) {
+			at = t.Location
+		}
+		return at != nil
+	})
+	if at != nil {
+		return fmt.Errorf("%s: package %s: input may be read in gatehouse.lib.permission.… and gatehouse.lib.admission.… only, where its fields are checked; hand it over as an argument", at, pkg)
+	}
+	return nil
+}
+
+// revision digests everything that decides.
+func revision(o Options, sets ...[]source) string {
+	h := sha256.New()
+	w := json.NewEncoder(h) // one line each, so that no two texts run into each other
+	_ = w.Encode([]any{o.Profile, o.DefaultEffect, o.Data, o.Grants, o.Protected, o.Home})
+	for _, set := range sets {
+		for _, s := range set {
+			_ = w.Encode([]string{filepath.Base(s.name), s.text})
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}

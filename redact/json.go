@@ -1,0 +1,177 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Finding says where in a document secrets were covered, never what they were.
+type Finding struct {
+	Pointer  string `json:"pointer"` // RFC 6901; a covered key appears covered
+	Detector string `json:"detector"`
+	Count    int    `json:"count"` // from 1
+}
+
+// JSON covers the secrets in every string of a document, keys included, after
+// decoding it, so that escapes hide nothing. A clean document is returned byte
+// for byte. What is not JSON is replaced as a whole: the result is always valid.
+func (sc Scanner) JSON(raw json.RawMessage) (json.RawMessage, []Finding) {
+	if !json.Valid(raw) {
+		return quote(placeholder("invalid-json")), []Finding{{Detector: "invalid-json", Count: 1}}
+	}
+	w := walker{in: raw, text: func(_, s string, _ bool) (string, []Hit) { return sc.String(s) }}
+	w.value("", "")
+	if len(w.findings) == 0 {
+		return raw, nil
+	}
+	return append(w.out, raw[w.kept:]...), w.findings
+}
+
+// HasPlaceholder reports whether data, or a string of it when it is JSON, holds
+// a placeholder. Such a text must not be run: it was changed for the eye.
+func HasPlaceholder(data []byte) bool {
+	if bytes.Contains(data, []byte(placeholderStart)) {
+		return true
+	}
+	if !json.Valid(data) {
+		return false
+	}
+	found := false
+	w := walker{in: data, text: func(_, s string, _ bool) (string, []Hit) {
+		found = found || strings.Contains(s, placeholderStart)
+		return s, nil
+	}}
+	w.value("", "")
+	return found
+}
+
+// walker copies a valid document and passes its strings through text. Its
+// recursion is bounded by the nesting encoding/json accepts.
+type walker struct {
+	in       []byte
+	pos      int
+	out      []byte
+	kept     int // in[:kept] is in out already
+	findings []Finding
+	text     func(key, s string, isKey bool) (string, []Hit)
+}
+
+func (w *walker) space() {
+	for w.pos < len(w.in) && strings.IndexByte(" \t\r\n", w.in[w.pos]) >= 0 {
+		w.pos++
+	}
+}
+
+// value walks the value at pos; key is the member it belongs to.
+func (w *walker) value(pointer, key string) {
+	w.space()
+	switch w.in[w.pos] {
+	case '{':
+		w.object(pointer)
+	case '[':
+		w.array(pointer, key)
+	case '"':
+		w.str(pointer, key, false)
+	default:
+		for w.pos < len(w.in) && strings.IndexByte(",]} \t\r\n", w.in[w.pos]) < 0 {
+			w.pos++
+		}
+	}
+	w.space()
+}
+
+func (w *walker) object(pointer string) {
+	w.pos++
+	for w.space(); w.in[w.pos] != '}'; w.space() {
+		before := len(w.findings)
+		key := w.str("", "", true)
+		member := pointer + "/" + escapePointer(key)
+		for i := before; i < len(w.findings); i++ {
+			w.findings[i].Pointer = member
+		}
+		w.space()
+		w.pos++ // the colon
+		w.value(member, key)
+		if w.in[w.pos] == ',' {
+			w.pos++
+		}
+	}
+	w.pos++
+}
+
+func (w *walker) array(pointer, key string) {
+	w.pos++
+	w.space()
+	for i := 0; w.in[w.pos] != ']'; i++ {
+		w.value(pointer+"/"+strconv.Itoa(i), key)
+		if w.in[w.pos] == ',' {
+			w.pos++
+			w.space()
+		}
+	}
+	w.pos++
+}
+
+// str passes the string at pos through text and returns what it became.
+func (w *walker) str(pointer, key string, isKey bool) string {
+	start := w.pos
+	for w.pos++; w.in[w.pos] != '"'; w.pos++ {
+		if w.in[w.pos] == '\\' {
+			w.pos++
+		}
+	}
+	w.pos++
+	s := unquote(w.in[start:w.pos])
+	covered, hits := w.text(key, s, isKey)
+	if len(hits) == 0 {
+		return s
+	}
+	w.out = append(append(w.out, w.in[w.kept:start]...), quote(covered)...)
+	w.kept = w.pos
+	w.note(pointer, hits)
+	return covered
+}
+
+// note adds one finding for each detector of hits.
+func (w *walker) note(pointer string, hits []Hit) {
+	first := len(w.findings)
+next:
+	for _, h := range hits {
+		for i := first; i < len(w.findings); i++ {
+			if w.findings[i].Detector == h.Detector {
+				w.findings[i].Count++
+				continue next
+			}
+		}
+		w.findings = append(w.findings, Finding{Pointer: pointer, Detector: h.Detector, Count: 1})
+	}
+}
+
+// unquote decodes a literal that is known to be valid.
+func unquote(literal []byte) string {
+	if bytes.IndexByte(literal, '\\') < 0 {
+		return string(literal[1 : len(literal)-1])
+	}
+	var s string
+	if err := json.Unmarshal(literal, &s); err != nil {
+		return string(literal)
+	}
+	return s
+}
+
+// quote encodes s without HTML escapes, so that shell text stays readable.
+func quote(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return []byte(`"` + placeholder("unencodable") + `"`)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+func escapePointer(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}
