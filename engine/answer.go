@@ -20,6 +20,9 @@ var redactionMark = []byte("[REDACTED:")
 // open), INVALID_ARGUMENT for an input that cannot be used.
 func (s *Session) Answer(ctx context.Context, a Answer) error {
 	q, err := s.approvals.Get(a.RequestID)
+	if err == nil && s.Info().State == Cancelled {
+		err = permission.ErrNotFound
+	}
 	if err != nil {
 		return Errorf(PermissionRequestNotFound, "request %q: %w; poll for the actions that are open now", a.RequestID, err)
 	}

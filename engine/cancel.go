@@ -31,6 +31,9 @@ func (s *Session) cancel(reason, source string) bool {
 	s.cancelReason, s.cancelSource, s.cancelledTime = reason, source, time.Now()
 	p := s.proc
 	s.mu.Unlock()
+	if p != nil {
+		p.end(ended{"cancel"}) // pending questions are denied
+	}
 	s.append(event.Notice, map[string]any{"type": "cancelled", "message": visible(reason), "source": source})
 	s.engine.work.Go(func() { s.finish(p) }) // ends when the process and its goroutines are gone, at most the stop ladder
 	return true
@@ -40,7 +43,6 @@ func (s *Session) cancel(reason, source string) bool {
 func (s *Session) finish(p *process) {
 	defer close(s.done)
 	if p != nil {
-		p.end(ended{"cancel"}) // pending questions are denied
 		p.stop()
 	}
 	s.end(ended{"cancel"})

@@ -24,7 +24,6 @@ const hookTimeout = 86400
 type launch struct {
 	resume   string // session id to resume, "" for a new one
 	fork     bool
-	resumeAt string
 	isolated bool // no settings file at all
 }
 

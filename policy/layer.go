@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"encoding/json"
@@ -105,18 +106,32 @@ func prepare(ctx context.Context, c *ast.Compiler, pkg string, cfg map[string]an
 	if len(c.GetRulesExact(ref)) == 0 {
 		return nil, nil
 	}
-	if cfg == nil {
-		cfg = map[string]any{}
+	data, err := plain(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("data of the policies: %w", err)
 	}
 	q, err := rego.New(
 		rego.Compiler(c), rego.ParsedQuery(ast.NewBody(ast.NewExpr(ast.NewTerm(ref)))),
-		rego.Store(inmem.NewFromObject(map[string]any{"cfg": cfg})),
+		rego.Store(inmem.NewFromObject(map[string]any{"cfg": data})),
 		rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV2),
 	).PrepareForEval(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %s: %w", pkg, readable(err))
 	}
 	return &q, nil
+}
+
+// plain turns what a TOML decoder yields (int64, times, lists of tables) into
+// what JSON knows, which is all that Rego knows.
+func plain(cfg map[string]any) (map[string]any, error) {
+	data := map[string]any{}
+	raw, err := json.Marshal(cfg)
+	if err != nil || cfg == nil {
+		return data, err
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return data, d.Decode(&data)
 }
 
 // maxErrorsShown bounds how many errors of a policy one message lists.

@@ -179,10 +179,10 @@ func TestLayers(t *testing.T) {
 		{"user deny tightens", `decisions contains {"effect": "deny", "rule": "user.deny", "reason": "r"}`, "Read", `{"file_path":"main.go"}`, permission.Deny, "user.deny"},
 		{"halt wins", `decisions contains {"effect": "halt", "rule": "user.halt", "reason": "r"}`, "Read", `{"file_path":".env"}`, permission.Halt, "user.halt"},
 		{"helpers of the profile are not there", "paths_plain := true\n\ndecisions contains {\"effect\": \"context\", \"rule\": \"user.ctx\", \"context\": [\"hi\"]} if paths_plain", "Read", `{"file_path":"link/notes.txt"}`, permission.Ask, "paths.read_outside"},
-		{"data", `decisions contains {"effect": "deny", "rule": "user.data", "reason": "r"} if input.tool.name in data.cfg.tools`, "Read", `{"file_path":"main.go"}`, permission.Deny, "user.data"},
+		{"data", "decisions contains {\"effect\": \"deny\", \"rule\": \"user.data\", \"reason\": \"r\"} if {\n\tinput.tool.name in data.cfg.tools\n\tdata.cfg.tables[0].n == 7\n}", "Read", `{"file_path":"main.go"}`, permission.Deny, "user.data"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			s := load(t, Options{Paths: []string{userPolicy(t, head+row.text)}, Data: map[string]any{"tools": []any{"Read"}}})
+			s := load(t, Options{Paths: []string{userPolicy(t, head+row.text)}, Data: map[string]any{"tools": []any{"Read"}, "tables": []map[string]any{{"n": int64(7)}}}})
 			d := decide(t, s, request(root, row.tool, row.input))
 			if d.Effect != row.want || d.Rule != row.rule {
 				t.Errorf("got %s by %s %v, want %s by %s", d.Effect, d.Rule, d.Rules, row.want, row.rule)
@@ -245,7 +245,7 @@ func TestRevision(t *testing.T) {
 		}
 		seen[r] = name
 	}
-	if load(t, Options{}).Revision() != load(t, Options{}).Revision() {
+	if first, second := load(t, Options{}).Revision(), load(t, Options{}).Revision(); first != second {
 		t.Error("two loads of the same policies differ")
 	}
 }

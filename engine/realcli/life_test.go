@@ -136,6 +136,18 @@ func TestReplyInTheSameProcess(t *testing.T) {
 	}
 }
 
+// transcript reads what the CLI keeps of a session; it writes some time after a
+// turn's result, and without the file a session cannot be resumed.
+func (l *lab) transcript(s *engine.Session) string {
+	l.Helper()
+	files, err := filepath.Glob(filepath.Join(l.home, ".claude/projects/*", s.ID()+".jsonl"))
+	if err != nil || len(files) == 0 {
+		return ""
+	}
+	text, _ := os.ReadFile(files[0]) // not there yet
+	return string(text)
+}
+
 func TestReplyAfterTheProcessEnded(t *testing.T) {
 	needProc(t)
 	l := newLab(t)
@@ -143,6 +155,7 @@ func TestReplyAfterTheProcessEnded(t *testing.T) {
 	l.open()
 	s := l.start("MARK-FIRST")
 	l.turns(s, 1, allow)
+	l.eventually("the CLI has written the turn to disk", func() bool { return strings.Contains(l.transcript(s), `"one"`) })
 	for _, pid := range l.processes() {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // may have ended by itself
 	}

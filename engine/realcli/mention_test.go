@@ -27,8 +27,8 @@ func TestMentionsOfSecretsAreRefusedBeforeSending(t *testing.T) {
 		"see @harmless.txt", "see @elsewhere/notes.txt", "/cost @.env",
 	}
 	for _, prompt := range prompts {
-		if s, err := l.engine.Start(t.Context(), engine.StartParams{Prompt: prompt}); engine.CodeOf(err) != engine.PermissionDenied {
-			t.Errorf("start %q: %v %v, want a refusal", prompt, s, err)
+		if _, err := l.engine.Start(t.Context(), engine.StartParams{Prompt: prompt}); engine.CodeOf(err) != engine.PermissionDenied {
+			t.Errorf("start %q: %v, want a refusal", prompt, err)
 		}
 	}
 	if n := len(l.api.Requests()); n > 0 {

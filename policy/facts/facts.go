@@ -87,7 +87,11 @@ func (r Resolver) look(p *Path, s string, first bool) {
 	}
 	r.protect(p, abs)
 	p.Inside = p.Inside && r.root(abs) != ""
-	for i, spelling := range []string{abs, joined} {
+	readings := []string{abs, joined}
+	if abs == joined {
+		readings = readings[:1]
+	}
+	for i, spelling := range readings {
 		t, err := follow(spelling)
 		if err != nil {
 			p.Inside, p.Resolved = false, false
@@ -97,7 +101,9 @@ func (r Resolver) look(p *Path, s string, first bool) {
 			p.Real, p.Exists, p.Symlink, p.Root = t.real, t.exists, t.links > 0, r.root(t.real)
 		}
 		p.Inside = p.Inside && r.root(t.real) != ""
-		r.protect(p, t.real)
+		if t.real != abs {
+			r.protect(p, t.real)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package facts
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -15,10 +16,26 @@ type protection struct {
 	pattern string   // slash-separated globs
 	except  []string // last segments that are not meant
 	rules   []string // the same in the CLI's rule syntax; nil = "**/" + pattern
+
+	want  []string // pattern, folded and split; filled by [prepared]
+	below bool     // pattern ended in "/"
+}
+
+// prepared splits the patterns of a table once.
+func prepared(table []protection) []protection {
+	for i := range table {
+		row := &table[i]
+		row.below = strings.HasSuffix(row.pattern, "/")
+		row.want = strings.Split(fold(strings.TrimSuffix(row.pattern, "/")), "/")
+		for j, e := range row.except {
+			row.except[j] = fold(e)
+		}
+	}
+	return table
 }
 
 // secrets may be neither read nor written.
-var secrets = []protection{
+var secrets = prepared([]protection{
 	{name: "env_file", pattern: ".env"},
 	{name: "env_file", pattern: ".env.*", except: []string{".env.example"}},
 	{name: "env_file", pattern: ".envrc"},
@@ -51,10 +68,10 @@ var secrets = []protection{
 	{name: "process_memory", pattern: "proc/*/task/*/environ", rules: []string{}},
 	{name: "process_memory", pattern: "proc/*/mem", rules: []string{}},
 	{name: "process_memory", pattern: "proc/*/fd/", rules: []string{}},
-}
+})
 
 // guards may not be written: they decide what later calls may do.
-var guards = []protection{
+var guards = prepared([]protection{
 	{name: "cli_settings", pattern: ".claude/settings*.json"},
 	{name: "cli_settings", pattern: "managed-settings*.json"},
 	{name: "cli_hooks", pattern: ".claude/hooks/"},
@@ -64,16 +81,16 @@ var guards = []protection{
 	{name: "git_config", pattern: ".config/git/"},
 	{name: "gatehouse", pattern: ".gatehouse/"},
 	{name: "gatehouse", pattern: "gatehouse.toml"},
-}
+})
 
 // doubtful places are worth a question.
-var doubtful = []protection{
+var doubtful = prepared([]protection{
 	{name: "key_file", pattern: "*.key"},
 	{name: "secret_file", pattern: "secrets*"},
-}
+})
 
 // doubtfulWrites are worth a question when written: they steer agents or start programs later.
-var doubtfulWrites = []protection{
+var doubtfulWrites = prepared([]protection{
 	{name: "agent_instructions", pattern: "claude.md"},
 	{name: "agent_instructions", pattern: "claude.local.md"},
 	{name: "agent_instructions", pattern: ".claude/"},
@@ -87,7 +104,7 @@ var doubtfulWrites = []protection{
 	{name: "shell_start", pattern: ".profile"},
 	{name: "shell_start", pattern: ".zshrc"},
 	{name: "shell_start", pattern: ".zshenv"},
-}
+})
 
 // DenyReadRules returns the secret files as patterns of the CLI's permission
 // rules, to be wrapped as Read(pattern). They stop what passes no gate: @path
@@ -134,26 +151,24 @@ func sensitivity(abs string, mode Mode) string {
 }
 
 func match(table []protection, segs []string) string {
-	for _, row := range table {
-		if row.matches(segs) {
-			return row.name
+	for i := range table {
+		if table[i].matches(segs) {
+			return table[i].name
 		}
 	}
 	return ""
 }
 
-func (row protection) matches(segs []string) bool {
-	if len(segs) > 0 {
-		for _, e := range row.except {
-			if segs[len(segs)-1] == fold(e) {
-				return false
-			}
-		}
+func (row *protection) matches(segs []string) bool {
+	if len(segs) > 0 && slices.Contains(row.except, segs[len(segs)-1]) {
+		return false
 	}
-	below := strings.HasSuffix(row.pattern, "/")
-	want := strings.Split(fold(strings.TrimSuffix(row.pattern, "/")), "/")
-	for i := 0; i+len(want) <= len(segs); i++ {
-		if (below || i+len(want) == len(segs)) && matchRun(want, segs[i:]) {
+	first := 0
+	if !row.below { // the pattern must end where the path ends
+		first = max(0, len(segs)-len(row.want))
+	}
+	for i := first; i+len(row.want) <= len(segs); i++ {
+		if matchRun(row.want, segs[i:]) {
 			return true
 		}
 	}
@@ -162,6 +177,12 @@ func (row protection) matches(segs []string) bool {
 
 func matchRun(want, segs []string) bool {
 	for i, w := range want {
+		if !strings.ContainsAny(w, "*?[") {
+			if w != segs[i] {
+				return false
+			}
+			continue
+		}
 		if ok, err := path.Match(w, segs[i]); err != nil || !ok {
 			return false
 		}
@@ -185,6 +206,9 @@ func foldPath(abs string) []string {
 // fold maps letters that some file system takes for the same to one of them,
 // the Kelvin sign and the long s included.
 func fold(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 }) {
+		return strings.ToLower(s)
+	}
 	return strings.Map(func(r rune) rune {
 		least := r
 		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {

@@ -99,7 +99,8 @@ func parts(v string) []string {
 	if strings.HasPrefix(v, "-") && len(v) > 2 {
 		all = append(all, v[2:], strings.TrimPrefix(v[2:], "@"))
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func (r Resolver) redirect(d Redirect) Path {

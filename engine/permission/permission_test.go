@@ -1,0 +1,196 @@
+package permission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+type decide func(Request) (Decision, error)
+
+func (d decide) Decide(_ context.Context, r Request) (Decision, error) { return d(r) }
+func (decide) Revision() string                                        { return "r" }
+
+func says(e Effect) decide {
+	return func(Request) (Decision, error) {
+		return Decision{Effect: e, Rule: e.String(), Rules: []string{e.String()}, UpdatedInput: json.RawMessage(`{"x":2}`)}, nil
+	}
+}
+
+// modifyOnce changes the input the first time it sees it.
+func modifyOnce(r Request) (Decision, error) {
+	if string(r.Input) == `{"x":1}` {
+		return Decision{Effect: Modify, UpdatedInput: json.RawMessage(`{"x":2}`)}, nil
+	}
+	return Decision{Effect: Allow, Rule: "after"}, nil
+}
+
+func modifyAlways(r Request) (Decision, error) {
+	return Decision{Effect: Modify, UpdatedInput: json.RawMessage(`{"y":` + string(r.Input) + `}`)}, nil
+}
+
+func TestChain(t *testing.T) {
+	fails := decide(func(Request) (Decision, error) { return Decision{Effect: Allow}, errors.New("broken") })
+	panics := decide(func(Request) (Decision, error) { panic("broken") })
+	odd := decide(func(Request) (Decision, error) { return Decision{Effect: 99}, nil })
+	other := decide(func(Request) (Decision, error) {
+		return Decision{Effect: Modify, UpdatedInput: json.RawMessage(`{"z":3}`)}, nil
+	})
+	empty := decide(func(Request) (Decision, error) { return Decision{Effect: Modify}, nil })
+	denyChanged := decide(func(r Request) (Decision, error) {
+		if string(r.Input) == `{"x":2}` {
+			return Decision{Effect: Deny, Rule: "changed"}, nil
+		}
+		return Decision{Effect: Abstain}, nil
+	})
+	cases := []struct {
+		name     string
+		deciders []Decider
+		fallback Effect
+		effect   Effect
+		rule     string
+	}{
+		{"nobody", nil, Ask, Deny, "engine.no_policy"},
+		{"all abstain", []Decider{says(Abstain)}, Ask, Ask, "engine.default"},
+		{"all abstain, unattended", []Decider{says(Abstain)}, Deny, Deny, "engine.default"},
+		{"a default never grants", []Decider{says(Abstain)}, Allow, Ask, "engine.default"},
+		{"allow", []Decider{says(Allow), says(Abstain)}, Ask, Allow, "allow"},
+		{"ask beats allow", []Decider{says(Allow), says(Ask)}, Ask, Ask, "ask"},
+		{"deny beats ask", []Decider{says(Deny), says(Ask)}, Ask, Deny, "deny"},
+		{"halt beats deny", []Decider{says(Deny), says(Halt)}, Ask, Halt, "halt"},
+		{"error denies", []Decider{says(Allow), fails}, Ask, Deny, "engine.error"},
+		{"panic denies", []Decider{panics, says(Allow)}, Ask, Deny, "engine.panic"},
+		{"unknown effect denies", []Decider{odd}, Ask, Deny, "engine.decode"},
+		{"two changes ask", []Decider{says(Modify), other}, Ask, Ask, "engine.modify_conflict"},
+		{"change without input", []Decider{empty}, Ask, Deny, "engine.modify_empty"},
+		{"change judged again", []Decider{decide(modifyOnce)}, Ask, Modify, ""},
+		{"change denied", []Decider{decide(modifyOnce), denyChanged}, Ask, Deny, "changed"},
+		{"change for ever", []Decider{decide(modifyAlways)}, Ask, Deny, "engine.modify_loop"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			d := Chain{c.deciders, c.fallback}.Decide(context.Background(), Request{Input: json.RawMessage(`{"x":1}`)})
+			if d.Effect != c.effect || d.Rule != c.rule {
+				t.Errorf("decision = %s by %q, want %s by %q", d.Effect, d.Rule, c.effect, c.rule)
+			}
+		})
+	}
+}
+
+func TestEffectFailsClosed(t *testing.T) {
+	if e, err := ParseEffect("alow"); err == nil || e != Deny {
+		t.Errorf("ParseEffect(alow) = %s, %v", e, err)
+	}
+	if e, err := ParseEffect("ask"); err != nil || e != Ask {
+		t.Errorf("ParseEffect(ask) = %s, %v", e, err)
+	}
+	if s := Effect(77).String(); s != "deny" {
+		t.Errorf("Effect(77) = %s", s)
+	}
+}
+
+func TestMemo(t *testing.T) {
+	base := Request{ToolUseID: "t", Tool: "Bash", AgentID: "a", Input: json.RawMessage(`{"command":"x","n":1}`)}
+	change := func(f func(*Request)) Request { r := base; f(&r); return r }
+	cases := []struct {
+		name     string
+		r        Request
+		revision string
+		hit      bool
+	}{
+		{"same", base, "r", true},
+		{"keys in another order", change(func(r *Request) { r.Input = json.RawMessage(`{"n":1, "command":"x"}`) }), "r", true},
+		{"other input", change(func(r *Request) { r.Input = json.RawMessage(`{"command":"y","n":1}`) }), "r", false},
+		{"other number", change(func(r *Request) { r.Input = json.RawMessage(`{"command":"x","n":1.0}`) }), "r", false},
+		{"other agent", change(func(r *Request) { r.AgentID = "" }), "r", false},
+		{"other tool", change(func(r *Request) { r.Tool = "Read" }), "r", false},
+		{"other id", change(func(r *Request) { r.ToolUseID = "u" }), "r", false},
+		{"other policies", base, "s", false},
+	}
+	for _, c := range cases {
+		var m Memo
+		m.Put(base, "r", Decision{Effect: Allow})
+		if _, hit := m.Take(c.r, c.revision); hit != c.hit {
+			t.Errorf("%s: hit = %v, want %v", c.name, hit, c.hit)
+		}
+		if c.hit {
+			if _, again := m.Take(c.r, c.revision); again {
+				t.Errorf("%s: used twice", c.name)
+			}
+		}
+	}
+}
+
+func TestMemoIsBounded(t *testing.T) {
+	var m Memo
+	for i := range 3 * memoBound {
+		m.Put(Request{ToolUseID: strings.Repeat("x", i)}, "r", Decision{})
+	}
+	if len(m.entries) > memoBound || len(m.order) > memoBound {
+		t.Errorf("%d entries, bound %d", len(m.entries), memoBound)
+	}
+}
+
+func TestApprovals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := NewApprovals(2)
+		q, err := a.Open(Request{Tool: "Bash"}, Decision{}, time.Minute)
+		if err != nil || len(q.ID) != 32 {
+			t.Fatalf("open: %v, id %q", err, q.ID)
+		}
+		late, _ := a.Open(Request{}, Decision{}, time.Hour)
+		if _, err := a.Open(Request{}, Decision{}, time.Hour); !errors.Is(err, ErrFull) {
+			t.Errorf("third question: %v", err)
+		}
+		if err := a.Answer(q.ID, Verdict{Allow: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Answer(q.ID, Verdict{}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("second answer: %v", err)
+		}
+		if v := a.Wait(context.Background(), q); !v.Allow {
+			t.Errorf("verdict = %+v", v)
+		}
+		start := time.Now()
+		if v := a.Wait(context.Background(), late); v.Allow || v.Source != "timeout" || time.Since(start) != time.Hour {
+			t.Errorf("verdict = %+v after %s", v, time.Since(start))
+		}
+		if err := a.Answer(late.ID, Verdict{Allow: true}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("answer after the deadline: %v", err)
+		}
+		if len(a.Pending()) != 0 {
+			t.Errorf("pending = %v", a.Pending())
+		}
+	})
+}
+
+func TestPollingDoesNotExtendTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := NewApprovals(0)
+		q, _ := a.Open(Request{}, Decision{}, time.Second)
+		time.Sleep(1500 * time.Millisecond)
+		if _, err := a.Get(q.ID); !errors.Is(err, ErrNotFound) {
+			t.Errorf("get: %v", err)
+		}
+		if err := a.Answer(q.ID, Verdict{Allow: true}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("answer: %v", err)
+		}
+		if v := a.Wait(context.Background(), q); v.Allow {
+			t.Errorf("verdict = %+v", v)
+		}
+	})
+}
+
+func TestWithdrawnQuestionIsADeny(t *testing.T) {
+	a := NewApprovals(0)
+	q, _ := a.Open(Request{}, Decision{}, time.Hour)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if v := a.Wait(ctx, q); v.Allow || v.Source != "cancel" {
+		t.Errorf("verdict = %+v", v)
+	}
+}
