@@ -3,8 +3,10 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +22,32 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "scripted-cli" {
 		os.Exit(script.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if left := leaked(); left != "" && code == 0 {
+		fmt.Fprintln(os.Stderr, "goroutines are left after the tests:\n"+left)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// leaked returns the stacks of goroutines that run this module's code, after a
+// moment for those about to end. The one locked spawner thread is permanent.
+func leaked() string {
+	var left []string
+	for range 100 {
+		left = nil
+		buf := make([]byte, 1<<20)
+		for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+			if strings.Contains(stack, "gatehouse-mcp/gatehouse/engine") && !strings.Contains(stack, "engine_test.") && !strings.Contains(stack, "cli.init.func") {
+				left = append(left, stack)
+			}
+		}
+		if len(left) == 0 {
+			return ""
+		}
+		time.Sleep(30 * time.Millisecond)
+	}
+	return strings.Join(left, "\n\n")
 }
 
 // rules decides by tool name; what is not named abstains.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -235,29 +236,43 @@ type effective struct {
 }
 
 // checkEffective judges the CLI's answer before the first prompt. It looks for the ask-all rule and for the lock on hooks. Isolated,
-// the lock may be missing (an administrator's settings replaced it) as long as
-// no settings file but the administrator's is loaded.
-func checkEffective(raw json.RawMessage, isolated bool) error {
+// no settings file but the administrator's may be loaded. locked says whether
+// the lock is held; an administrator's settings can replace it.
+func checkEffective(raw json.RawMessage, isolated bool) (locked bool, err error) {
 	var e effective
 	if err := json.Unmarshal(raw, &e); err != nil {
-		return fmt.Errorf("gate self-check: the CLI's settings cannot be read: %w", err)
+		return false, fmt.Errorf("gate self-check: the CLI's settings cannot be read: %w", err)
 	}
 	switch {
 	case !slices.Contains(e.Effective.Permissions.Ask, "*"):
-		return errors.New("gate self-check: the CLI does not hold the rule that every tool call asks (permissions.ask \"*\")")
+		return false, errors.New("gate self-check: the CLI does not hold the rule that every tool call asks (permissions.ask \"*\")")
 	case e.Effective.DisableAllHooks:
-		return errors.New("gate self-check: the CLI's settings switch all hooks off (disableAllHooks), so tool output could not be redacted; remove that from the managed settings")
-	case e.Effective.AllowManagedHooksOnly:
-		return nil
+		return false, errors.New("gate self-check: the CLI's settings switch all hooks off (disableAllHooks), so tool output could not be redacted; remove that from the managed settings")
 	case !isolated:
-		return errHooksUnlocked
+		return e.Effective.AllowManagedHooksOnly, nil
 	}
 	for _, source := range e.Sources {
 		if slices.Contains([]string{"userSettings", "projectSettings", "localSettings"}, source.Source) {
-			return fmt.Errorf("gate self-check: the CLI loads %s although it was started without settings files", source.Source)
+			return false, fmt.Errorf("gate self-check: the CLI loads %s although it was started without settings files", source.Source)
 		}
 	}
-	return nil
+	return e.Effective.AllowManagedHooksOnly, nil
+}
+
+// managedSettings are where an administrator's settings lie; settings that a
+// server or device management hands out are seen by the self-check only.
+var managedSettings = map[string][]string{
+	"linux":   {"/etc/claude-code"},
+	"darwin":  {"/Library/Application Support/ClaudeCode"},
+	"windows": {`C:\ProgramData\ClaudeCode`, `C:\Program Files\ClaudeCode`},
+}
+
+// administered reports whether this machine has managed settings files.
+func administered() bool {
+	return slices.ContainsFunc(managedSettings[runtime.GOOS], func(dir string) bool {
+		entries, err := os.ReadDir(dir)
+		return len(entries) > 0 || err != nil && !errors.Is(err, os.ErrNotExist)
+	})
 }
 
 var errHooksUnlocked = errors.New("gate self-check: the CLI does not hold allowManagedHooksOnly: managed settings of an administrator replace ours, so hooks of others could answer before us; set parentSettingsBehavior to \"merge\" there")

@@ -160,7 +160,7 @@ func (p *process) handleInit(f frameSystem) {
 	s.mu.Lock()
 	s.info.Tools, s.info.Model, s.info.CLIVersion = f.Tools, f.Model, f.Version
 	s.started = true
-	p.inTurn = true
+	p.inTurn, p.unstarted = true, ""
 	err := s.updateLocked(initialized)
 	s.mu.Unlock()
 	if err != nil {

@@ -55,17 +55,20 @@ func (s *Session) sendTurn(prompt string) error {
 	s.launching.Lock() // nobody ends the warm process meanwhile
 	s.mu.Lock()
 	p := s.proc
-	alive := p != nil && !p.stopping
+	alive := p != nil && !p.stopping && p.exitedEarly() == ""
+	if alive {
+		p.unstarted = prompt // should it end before it begins, processEnded sends it again
+	}
 	s.mu.Unlock()
-	if alive && p.exitedEarly() == "" {
+	if alive {
 		err := p.prompt(prompt)
 		s.launching.Unlock()
-		if err == nil {
-			return nil
+		if err != nil {
+			p.cli.Stop() // it does not read any more
 		}
-	} else {
-		s.launching.Unlock()
+		return nil
 	}
+	s.launching.Unlock()
 	if p != nil {
 		<-p.pumped // one process per session id, always
 	}

@@ -38,6 +38,7 @@ type process struct {
 	idleSince time.Time           // zero while a turn runs
 	stopping  bool
 	inTurn    bool
+	unstarted string // prompt sent to a warm process that has not begun the turn
 }
 
 // ended is why a process's pending questions are withdrawn.
@@ -78,32 +79,70 @@ func errInitTimeout(d time.Duration) error {
 func (s *Session) launchChecked(ctx context.Context, l launch) (*process, error) {
 	s.launching.Lock()
 	defer s.launching.Unlock()
-	p, err := s.launchOnce(ctx, l)
-	if !errors.Is(err, errHooksUnlocked) || s.engine.o.OnUnsafeSettings == Refuse {
+	l.isolated = s.isolated
+	if !l.isolated && administered() {
+		return s.launchAdministered(ctx, l)
+	}
+	p, locked, err := s.launchOnce(ctx, l)
+	if err != nil || locked || l.isolated {
 		return p, err
 	}
-	s.notice("gate", "managed settings of this machine replace the lock on hooks; the session runs without settings files", map[string]any{"isolated": true})
-	l.isolated = true
-	return s.launchOnce(ctx, l)
+	p.stop()
+	if s.engine.o.OnUnsafeSettings == Refuse {
+		return nil, refusedUnlocked()
+	}
+	s.tellIsolated()
+	p, _, err = s.launchOnce(ctx, launch{resume: l.resume, fork: l.fork, isolated: true})
+	return p, err
 }
 
-func (s *Session) launchOnce(ctx context.Context, l launch) (*process, error) {
-	p, err := s.spawn(l)
-	if err != nil {
+// launchAdministered asks a process without settings files first, since a hook
+// of a settings file could run before the lock is seen to be missing.
+func (s *Session) launchAdministered(ctx context.Context, l launch) (*process, error) {
+	p, locked, err := s.launchOnce(ctx, launch{resume: l.resume, fork: l.fork, isolated: true})
+	switch {
+	case err != nil:
 		return nil, err
+	case locked:
+		p.stop()
+		p, _, err = s.launchOnce(ctx, l)
+		return p, err
+	case s.engine.o.OnUnsafeSettings == Refuse:
+		p.stop()
+		return nil, refusedUnlocked()
+	}
+	s.tellIsolated()
+	return p, nil
+}
+
+func refusedUnlocked() error {
+	return &Error{Code: PermissionDenied, Message: errHooksUnlocked.Error(), Err: errHooksUnlocked}
+}
+
+// tellIsolated remembers that the session runs without settings files, and says so.
+func (s *Session) tellIsolated() {
+	s.isolated = true // guarded by s.launching
+	s.notice("gate", "managed settings of this machine replace the lock on hooks; the session runs without settings files", map[string]any{"isolated": true})
+}
+
+// launchOnce starts a process, initializes it and checks its settings; locked
+// says whether it holds the lock on hooks.
+func (s *Session) launchOnce(ctx context.Context, l launch) (p *process, locked bool, err error) {
+	if p, err = s.spawn(l); err != nil {
+		return nil, false, err
 	}
 	if _, err := p.conn.Call(ctx, "initialize", s.initialize()); err != nil {
-		return nil, s.startError(ctx, p, err)
+		return nil, false, s.startError(ctx, p, err)
 	}
 	settings, err := p.conn.Call(ctx, "get_settings", nil)
 	if err != nil {
-		return nil, s.startError(ctx, p, err)
+		return nil, false, s.startError(ctx, p, err)
 	}
-	if err := checkEffective(settings, l.isolated); err != nil {
+	if locked, err = checkEffective(settings, l.isolated); err != nil {
 		p.stop()
-		return nil, &Error{Code: PermissionDenied, Message: err.Error(), Err: err}
+		return nil, false, &Error{Code: PermissionDenied, Message: err.Error(), Err: err}
 	}
-	return p, nil
+	return p, locked, nil
 }
 
 // spawn starts the process and the goroutines that read it.
@@ -247,19 +286,35 @@ func (s *Session) processEnded(p *process, cause error) {
 	if s.proc == p {
 		s.proc = nil
 	}
-	state, stopping := s.state, p.stopping
+	busy, stopping, inTurn, unstarted := s.state.Busy(), p.stopping, p.inTurn, p.unstarted
 	s.mu.Unlock()
-	if state.Busy() && !stopping {
+	switch {
+	case busy && (stopping || !inTurn):
+		return // whoever stops or starts it goes on with the turn, or ends it
+	case busy && unstarted != "":
+		s.work.Go(func() { s.resend(unstarted) }) // ends when the turn has started or the session ends
+		return
+	case busy:
 		message := fmt.Sprintf("the CLI ended in the middle of a turn (%s)", p.exitedEarly())
 		if cause != nil && errors.Is(cause, cli.ErrLineTooLong) {
 			message = cause.Error()
 		}
 		s.endTurn(event.Error, s.failure(Internal, message+s.stderrTail(p)), exited)
-	} else if !state.Busy() {
+	default:
 		s.must(exited)
 	}
-	if !state.Busy() || !stopping { // else whoever stops it goes on with the turn, or ends it
-		s.putSlot()
+	s.putSlot()
+}
+
+// resend gives a prompt to a new process: the warm one ended before it began the
+// turn, so nothing is done twice.
+func (s *Session) resend(prompt string) {
+	l, err := s.resumption()
+	if err == nil {
+		err = s.firstTurn(s.ctx, l, prompt, DefaultInitTimeout)
+	}
+	if err != nil {
+		s.fail(err)
 	}
 }
 

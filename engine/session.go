@@ -35,6 +35,7 @@ type Session struct {
 	work sync.WaitGroup
 
 	launching sync.Mutex // held while a process is started or stopped
+	isolated  bool       // no settings files from now on; guarded by launching
 
 	mu            sync.Mutex
 	state         State

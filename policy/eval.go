@@ -55,7 +55,7 @@ func (s *Set) guarded(ctx context.Context, work func(context.Context) permission
 	return s.timedOut()
 }
 
-// safely turns a panic into a deny.
+// safely turns a panic into a deny, and an answer that comes too late as well.
 func (s *Set) safely(ctx context.Context, work func(context.Context) permission.Decision) (d permission.Decision) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -63,7 +63,18 @@ func (s *Set) safely(ctx context.Context, work func(context.Context) permission.
 			d = s.refuse("engine.panic", "the policy evaluation broke down")
 		}
 	}()
-	return work(ctx)
+	if d = work(ctx); ctx.Err() != nil && d.Effect < permission.Deny {
+		return s.overdue(ctx) // the evaluation may have ended before it noticed
+	}
+	return d
+}
+
+// overdue is the answer to a call whose time is up or that nobody waits for.
+func (s *Set) overdue(ctx context.Context) permission.Decision {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return s.refuse("engine.cancelled", "the call was given up before the policies had answered")
+	}
+	return s.timedOut()
 }
 
 func (s *Set) timedOut() permission.Decision {
@@ -98,10 +109,7 @@ func (s *Set) ask(ctx context.Context, l *layer, q *rego.PreparedEvalQuery, inpu
 
 func (s *Set) failed(ctx context.Context, l *layer, err error) permission.Decision {
 	if ctx.Err() != nil || topdown.IsCancel(err) {
-		if errors.Is(ctx.Err(), context.Canceled) {
-			return s.refuse("engine.cancelled", "the call was given up before the policies had answered")
-		}
-		return s.timedOut()
+		return s.overdue(ctx)
 	}
 	d := s.refuse("engine.error", fmt.Sprintf("a rule of the %s policies failed", l.name))
 	d.Diagnostics = []string{err.Error()}
