@@ -5,14 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+	"github.com/gatehouse-mcp/gatehouse/engine/control"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
 
 // redactionMark starts every placeholder of a redacted text. An input that holds
 // one was copied from what a client may see, and is not what would run.
-var redactionMark = []byte("[REDACTED:")
+const redactionMark = "[REDACTED:"
 
 // Answer gives a person's or a caller's word on a pending action. The code is
 // PERMISSION_REQUEST_NOT_FOUND for one that was answered, withdrawn or timed
@@ -92,7 +94,9 @@ func (s *Session) judgeChanged(ctx context.Context, input json.RawMessage, q per
 	switch {
 	case !json.Valid(input) || !isObject(input):
 		return Errorf(InvalidArgument, "updatedInput: want a JSON object, the whole input of the tool")
-	case bytes.Contains(input, redactionMark):
+	case control.Check(input) != nil || !bytes.Equal(control.Sanitize(input), input):
+		return Errorf(InvalidArgument, "updatedInput holds a key twice, a text that is no Unicode, or more than %d levels; send one plain object", control.MaxDepth)
+	case holdsMark(input):
 		return Errorf(InvalidArgument, "updatedInput holds a redaction placeholder, so it is not what would run; leave updatedInput out to run the original, or write the value yourself")
 	}
 	r := q.Request
@@ -102,6 +106,21 @@ func (s *Session) judgeChanged(ctx context.Context, input json.RawMessage, q per
 		return nil
 	}
 	return Errorf(PermissionDenied, "updatedInput refused by rule %s: %s", d.Rule, d.Reason)
+}
+
+// holdsMark looks for the placeholder in decoded texts: an escape would hide it.
+func holdsMark(input json.RawMessage) bool {
+	dec := json.NewDecoder(bytes.NewReader(input))
+	dec.UseNumber()
+	for {
+		tok, err := dec.Token()
+		if err != nil {
+			return false // the end; what cannot be read was refused before
+		}
+		if text, ok := tok.(string); ok && strings.Contains(text, redactionMark) {
+			return true
+		}
+	}
 }
 
 // permissionUpdate is one entry of updatedPermissions, as the CLI defines it.

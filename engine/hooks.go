@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/control"
@@ -24,8 +25,10 @@ func (p *process) hookCallback(ctx context.Context, r control.Request) any {
 		return p.postToolUse(ctx, input)
 	case "PostToolUseFailure":
 		p.sign(input, "PostToolUseFailure")
-	case "UserPromptSubmit", "UserPromptExpansion":
-		return p.userPrompt(ctx, input)
+	case "UserPromptSubmit":
+		return p.userPrompt(ctx, input, p.session.judgeSubmitted)
+	case "UserPromptExpansion":
+		return p.userPrompt(ctx, input, p.session.judgeExpansion)
 	}
 	return struct{}{}
 }
@@ -125,6 +128,9 @@ func sameJSON(part, wrapped json.RawMessage) bool {
 	return json.Unmarshal(wrapped, &m) == nil && string(m["output"]) == string(part)
 }
 
+// shapeWord is what a shape's name looks like: too short for a secret.
+var shapeWord = regexp.MustCompile(`^[a-z_]{1,20}$`)
+
 // withheldShape is output with every text replaced.
 func withheldShape(output json.RawMessage) json.RawMessage {
 	var v any
@@ -148,22 +154,25 @@ func withhold(v any) any {
 		}
 	case map[string]any:
 		for k := range v {
-			if k != "type" { // the CLI tells shapes apart by it
-				v[k] = withhold(v[k])
+			if word, ok := v[k].(string); k == "type" && ok && shapeWord.MatchString(word) {
+				continue // the CLI tells shapes apart by it
 			}
+			v[k] = withhold(v[k])
 		}
 	}
 	return v
 }
 
-// userPrompt sees what the CLI is about to send, slash commands expanded, and
-// stops a prompt whose mentions may not be read.
-func (p *process) userPrompt(ctx context.Context, input map[string]json.RawMessage) any {
-	for _, key := range []string{"prompt", "expanded_prompt"} {
-		if err := p.session.judgeMentions(ctx, textOf(input[key])); err != nil {
-			p.session.notice("prompt_blocked", err.Error(), nil)
-			return map[string]any{"decision": "block", "reason": err.Error()}
-		}
+// userPrompt sees what the CLI is about to send or to expand, and stops what
+// mentions files that may not be read.
+func (p *process) userPrompt(ctx context.Context, input map[string]json.RawMessage, judge func(context.Context, map[string]json.RawMessage) error) any {
+	if err := judge(ctx, input); err != nil {
+		p.session.notice("prompt_blocked", err.Error(), nil)
+		return map[string]any{"decision": "block", "reason": err.Error()}
 	}
 	return struct{}{}
+}
+
+func (s *Session) judgeSubmitted(ctx context.Context, input map[string]json.RawMessage) error {
+	return s.judgeMentions(ctx, textOf(input["prompt"]))
 }

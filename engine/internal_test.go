@@ -261,3 +261,61 @@ func TestRules(t *testing.T) {
 		}
 	}
 }
+
+func TestGitExecKeys(t *testing.T) {
+	cases := map[string][]string{
+		"":                                   nil,
+		"[]":                                 nil,
+		"[":                                  nil,
+		"]":                                  nil,
+		"[core] fsmonitor = x":               {"core.fsmonitor"},
+		"[CORE]\n\tFsMonitor=x":              {"core.fsmonitor"},
+		"[filter \"a ] b\"]\nclean = y":      {"filter.clean"},
+		"[alias]\nx = !y":                    {"alias.x"},
+		"[include]\npath = z":                {"include.path"},
+		"[user]\nname = fsmonitor\n[core]\n": nil,
+	}
+	for config, want := range cases {
+		if got := gitExecKeys([]byte(config)); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", config, got, want)
+		}
+	}
+}
+
+func FuzzGitExecKeys(f *testing.F) {
+	f.Add([]byte("[core]\nfsmonitor=x\n[]\n[a \"b\"] c = d"))
+	f.Fuzz(func(t *testing.T, config []byte) {
+		for _, key := range gitExecKeys(config) {
+			if !startsProgram(key) {
+				t.Errorf("%q is named and starts no program", key)
+			}
+		}
+	})
+}
+
+func TestChangedInputIsChecked(t *testing.T) {
+	s := &Session{engine: &Engine{chain: permission.Chain{}}}
+	cases := map[string]string{
+		`{"command":"echo [REDACTED:aws]"}`:      "placeholder",
+		`{"command":"echo \u005bREDACTED:aws]"}`: "placeholder",
+		`{"[REDACTED:aws]":1}`:                   "placeholder",
+		`{"command":"a","command":"b"}`:          "twice",
+		`{"command":"\ud800"}`:                   "Unicode",
+		`["a"]`:                                  "JSON object",
+		`{"command":"ls"}`:                       "engine.no_policy", // reaches the policies, which are none here
+		`{"command":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}`: "levels",
+	}
+	for input, part := range cases {
+		err := s.judgeChanged(t.Context(), json.RawMessage(input), permission.Question{})
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%.60s: %v, want it to name %s", input, err, part)
+		}
+	}
+}
+
+func TestWithheldShape(t *testing.T) {
+	got := string(withheldShape(json.RawMessage(`{"type":"text","file":{"content":"s","lines":3,"type":"SECRET-IN-TYPE"},"list":["a",true]}`)))
+	if want := `{"file":{"content":"[withheld]","lines":3,"type":"[withheld]"},"list":["[withheld]",true],"type":"text"}`; got != want {
+		t.Errorf("shape = %s, want %s", got, want)
+	}
+}

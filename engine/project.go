@@ -103,9 +103,9 @@ func gitExecKeys(config []byte) []string {
 	section := ""
 	for line := range bytes.Lines(config) {
 		text := strings.ToLower(strings.TrimSpace(string(line)))
-		if strings.HasPrefix(text, "[") {
-			section = strings.Trim(strings.Fields(strings.Trim(text, "[]") + " ")[0], `"]`)
-			continue
+		if header, rest, ok := strings.Cut(text, "]"); ok && strings.HasPrefix(header, "[") {
+			section, _, _ = strings.Cut(strings.TrimSpace(header[1:]), " ")
+			text = strings.TrimSpace(rest) // a key may follow on the same line
 		}
 		key, _, _ := strings.Cut(text, "=")
 		if full := section + "." + strings.TrimSpace(key); startsProgram(full) && !slices.Contains(keys, full) {
@@ -119,7 +119,7 @@ func startsProgram(key string) bool {
 	section, name, _ := strings.Cut(key, ".")
 	switch section {
 	case "alias":
-		return true
+		return name != ""
 	case "filter":
 		return name == "clean" || name == "smudge" || name == "process"
 	case "diff":

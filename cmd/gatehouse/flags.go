@@ -23,7 +23,7 @@ type options struct {
 	prompt       string
 }
 
-// parse reads the flags of the command called name. sessions adds the flags of run.
+// parse reads the flags of the command called name; session adds those of run.
 func (c *command) parse(name string, args []string, session bool) (*options, error) {
 	o := &options{}
 	f := flag.NewFlagSet("gatehouse "+name, flag.ContinueOnError)

@@ -37,7 +37,7 @@ type settings struct {
 }
 
 // Bounds of the configuration. They keep a slip of the finger from turning a
-// limit off; whoever needs more says so in docs/decisions.md.
+// limit off.
 const (
 	maxConcurrentBound = 1000
 	maxPendingBound    = 10_000

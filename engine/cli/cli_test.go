@@ -30,7 +30,7 @@ func start(t *testing.T, scenario string, maxLine int) (*cli.Process, string) {
 		t.Fatal(err)
 	}
 	p, err := cli.Start(cli.Command{
-		Path: os.Args[0], Dir: dir, Env: os.Environ(), Marker: t.Name() + dir, MaxLine: maxLine,
+		Path: os.Args[0], Dir: dir, Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0"), Marker: t.Name() + dir, MaxLine: maxLine,
 		Args: []string{"scripted-cli", "--scenario", file, "--output-format", "stream-json", "--verbose", "--input-format", "stream-json", "--permission-prompt-tool", "stdio"},
 	})
 	if err != nil {

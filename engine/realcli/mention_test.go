@@ -68,3 +68,26 @@ func TestMentionsInFilesDoNotReachTheModel(t *testing.T) {
 		t.Errorf("a secret reached the model:\n%s", dump(s))
 	}
 }
+
+// The user's own command mentions a file that the project made a link to a secret.
+func TestCommandMentionThroughALinkIsBlocked(t *testing.T) {
+	l := newLab(t)
+	l.mentionFiles()
+	l.symlink(".env", "README.md")
+	l.file("~/.claude/commands/mine.md", "Look at @README.md\n")
+	l.file("~/.claude/commands/plain.md", "MARK-PLAIN Say hello\n")
+	l.scenario(fakeapi.Scenario{End: &fakeapi.Turn{Text: "fine"}})
+	l.open()
+	s := l.start("hello")
+	l.turns(s, 1, refuse)
+	l.reply(s, "/mine")
+	l.turns(s, 2, refuse)
+	if l.api.Saw("MARK-SECRET") {
+		t.Errorf("a secret reached the model:\n%s", dump(s))
+	}
+	l.reply(s, "/plain")
+	l.turns(s, 3, refuse)
+	if !l.api.Saw("MARK-PLAIN") {
+		t.Errorf("a harmless command was blocked too:\n%s", dump(s))
+	}
+}

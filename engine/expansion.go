@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A slash command's own text can mention files, which the CLI attaches without
+// a question, and its deny rules do not follow links. So the text is found and
+// its mentions are judged before the CLI expands it.
+
+// insideCLI are sources of commands that come with the CLI itself.
+var insideCLI = []string{"builtin", "bundled"}
+
+// judgeExpansion judges the mentions of the command that is about to be
+// expanded. A command whose text cannot be found is refused.
+func (s *Session) judgeExpansion(ctx context.Context, input map[string]json.RawMessage) error {
+	name, source := textOf(input["command_name"]), textOf(input["command_source"])
+	for _, known := range insideCLI {
+		if source == known {
+			return nil
+		}
+	}
+	found := false
+	for _, path := range s.commandFiles(name) {
+		text, err := readCommand(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return Errorf(PermissionDenied, "command /%s refused by rule engine.expansion: its text cannot be read: %w", clip(name), err)
+		}
+		found = true
+		if strings.Contains(text, "@$") {
+			return Errorf(PermissionDenied, "command /%s refused by rule engine.expansion: it mentions a file by a variable (@$…), which cannot be judged", clip(name))
+		}
+		if err := s.judgeMentions(ctx, text); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return Errorf(PermissionDenied, "command /%s refused by rule engine.expansion: its text was not found (source %q), so its mentions cannot be judged; write the prompt out instead", clip(name), clip(source))
+	}
+	return nil
+}
+
+// commandFiles are the places the CLI takes a command's text from; a colon in
+// the name stands for a folder.
+func (s *Session) commandFiles(name string) []string {
+	part := filepath.FromSlash(strings.ReplaceAll(name, ":", "/"))
+	if part == "" || !filepath.IsLocal(part) {
+		return nil
+	}
+	var files []string
+	for _, folder := range []string{s.userSettingsFolder(), filepath.Join(s.cwd, ".claude")} {
+		files = append(files, filepath.Join(folder, "commands", part+".md"), filepath.Join(folder, "skills", part, "SKILL.md"))
+	}
+	return files
+}
+
+func (s *Session) userSettingsFolder() string {
+	folder := ""
+	for _, kv := range s.engine.o.Environ {
+		switch name, value, _ := strings.Cut(kv, "="); name {
+		case "CLAUDE_CONFIG_DIR":
+			return value
+		case "HOME", "USERPROFILE":
+			folder = filepath.Join(value, ".claude")
+		}
+	}
+	return folder
+}
+
+func readCommand(path string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s: not a regular file", path)
+	case info.Size() > maxMemoryFile:
+		return "", fmt.Errorf("%s: over %d bytes", path, maxMemoryFile)
+	}
+	raw, err := os.ReadFile(path)
+	return string(raw), err
+}
