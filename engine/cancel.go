@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
@@ -12,7 +11,7 @@ import (
 // Cancel ends the session for good. It returns at once; Done tells when nothing
 // of it is left. Cancelling twice is an error with code CANCELLED.
 func (s *Session) Cancel(ctx context.Context, reason, source string) error {
-	if err := s.engine.admit(ctx, s.admission(admission.Cancel, "", map[string]json.RawMessage{})); err != nil {
+	if err := s.engine.admit(ctx, s.admission(admission.Cancel, "", nil)); err != nil {
 		return err
 	}
 	if !s.cancel(reason, source) {
@@ -54,6 +53,7 @@ func (s *Session) finish(p *process) {
 	}
 	s.putSlot()
 	s.work.Wait()
+	s.putSlot() // of a turn that took its slot in the meantime
 }
 
 func (s *Session) current() *process {

@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "scripted-cli" {
 		os.Exit(script.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each scripted CLI waits a second at its end
 	code := m.Run()
 	if left := leaked(); left != "" && code == 0 {
 		fmt.Fprintln(os.Stderr, "goroutines are left after the tests:\n"+left)
@@ -382,4 +383,18 @@ func TestQueueIsFair(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.settled(second)
+}
+
+func TestCancelOfAStubbornCLI(t *testing.T) {
+	h := newHarness(t, `{"ignore_interrupt":true,"ignore_sigint":true,"ignore_sigterm":true,"ignore_stdin_close":true,"turns":[[{"tool":{"name":"Bash","input":{"command":"x"}}},{"text":"end"}]]}`, nil)
+	s := h.mustStart()
+	h.action(s)
+	began := time.Now()
+	if err := s.Cancel(context.Background(), "test", "test"); err != nil {
+		t.Fatal(err)
+	}
+	<-s.Done()
+	if took := time.Since(began); took > 9*time.Second {
+		t.Errorf("cancel took %s", took)
+	}
 }

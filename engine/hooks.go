@@ -54,6 +54,7 @@ func (p *process) preToolUse(ctx context.Context, input map[string]json.RawMessa
 	s := p.session
 	tool, raw := textOf(input["tool_name"]), input["tool_input"]
 	if tool == "" || !isObject(raw) {
+		s.notice("protocol_error", "a call could not be read (engine.decode); it was denied", map[string]any{"toolUseID": clip(textOf(input["tool_use_id"]))})
 		return hookAnswer(preToolUseAnswer{Event: "PreToolUse", Decision: "deny", Reason: "the call could not be read (engine.decode)"})
 	}
 	r := s.request(permission.DoorHook, tool, textOf(input["tool_use_id"]), textOf(input["agent_id"]), "", raw)

@@ -1,13 +1,17 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
 
@@ -317,5 +321,67 @@ func TestWithheldShape(t *testing.T) {
 	got := string(withheldShape(json.RawMessage(`{"type":"text","file":{"content":"s","lines":3,"type":"SECRET-IN-TYPE"},"list":["a",true]}`)))
 	if want := `{"file":{"content":"[withheld]","lines":3,"type":"[withheld]"},"list":["[withheld]",true],"type":"text"}`; got != want {
 		t.Errorf("shape = %s, want %s", got, want)
+	}
+}
+
+// A cancel that meets a prompt must not keep the prompt's slot.
+func TestSlotsComeBack(t *testing.T) {
+	e, err := New(Options{Roots: []string{t.TempDir()}, Executable: "/no/such/claude", Admission: []admission.Decider{grants{}}, MaxConcurrent: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		s := e.newSession(StartParams{}, "")
+		s.state, s.cwd = Idle, e.o.Roots[0]
+		if err := e.register(s); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Prompt(t.Context(), ReplyParams{Prompt: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		s.cancel("test", "test")
+		<-s.Done()
+	}
+	e.slots.mu.Lock()
+	free := e.slots.free
+	e.slots.mu.Unlock()
+	if free != 3 {
+		t.Errorf("%d slots are free, want 3", free)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+type grants struct{}
+
+func (grants) Admit(context.Context, admission.Request) (permission.Decision, error) {
+	return permission.Decision{Effect: permission.Allow}, nil
+}
+
+func TestQuestionOfABackgroundTaskLeavesTheSessionIdle(t *testing.T) {
+	e := &Engine{o: Options{}, log: slog.New(slog.DiscardHandler), ctx: t.Context()}
+	s := e.newSession(StartParams{}, "")
+	defer s.end(nil)
+	s.state = Idle
+	q, err := s.open(permission.Request{Tool: "Bash", Input: json.RawMessage(`{}`)}, permission.Decision{})
+	if err != nil || s.Info().State != Waiting {
+		t.Fatalf("open: %v, state %s", err, s.Info().State)
+	}
+	s.close(q.ID)
+	if s.state != Idle {
+		t.Errorf("state = %d, want idle", s.state)
+	}
+}
+
+func TestTurnTimeoutCountsFromTheTurn(t *testing.T) {
+	e := &Engine{o: Options{TurnTimeout: time.Hour, IdleTTL: 24 * time.Hour}, log: slog.New(slog.DiscardHandler), ctx: t.Context()}
+	s := e.newSession(StartParams{}, "")
+	defer s.end(nil)
+	s.state, s.turnStarted = Idle, time.Now().Add(-5*time.Hour)
+	s.must(initialized) // a background task begins a turn
+	s.expire(time.Now())
+	if s.state != Running {
+		t.Errorf("state = %d, want running", s.state)
 	}
 }

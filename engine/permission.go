@@ -51,6 +51,7 @@ func (p *process) canUseTool(ctx context.Context, r control.Request) any {
 	s := p.session
 	input := r.Fields["input"]
 	if !isObject(input) || r.String("tool_name") == "" {
+		s.notice("protocol_error", "a permission request could not be read (engine.decode); it was denied", map[string]any{"toolUseID": clip(r.String("tool_use_id"))})
 		return denyAnswer{Behavior: "deny", Message: "the permission request could not be read (engine.decode)"}
 	}
 	title := strings.TrimSpace(r.String("display_name") + " " + r.String("description"))
@@ -227,7 +228,11 @@ func (s *Session) close(id string) {
 	defer s.mu.Unlock()
 	delete(s.actions, id)
 	if len(s.actions) == 0 && s.state == Waiting {
-		if err := s.updateLocked(settled); err != nil {
+		t := settled
+		if s.proc == nil || !s.proc.inTurn {
+			t = settledIdle
+		}
+		if err := s.updateLocked(t); err != nil {
 			s.engine.log.Warn("question settled", "session", s.id, "error", err)
 		}
 	}

@@ -153,7 +153,7 @@ func (s *Session) cool(p *process) {
 	s.mu.Lock()
 	still := s.proc == p && !p.inTurn && len(p.tasks) == 0 && !s.state.Busy()
 	if still {
-		p.stopping = true
+		p.stopping, p.cooled = true, true // a background turn may still begin; processEnded ends it
 	}
 	s.mu.Unlock()
 	if still {

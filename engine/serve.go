@@ -37,6 +37,7 @@ type process struct {
 	tasks     map[string]struct{} // background work under way
 	idleSince time.Time           // zero while a turn runs
 	stopping  bool
+	cooled    bool // ended for being idle
 	inTurn    bool
 	unstarted string // prompt sent to a warm process that has not begun the turn
 }
@@ -230,6 +231,22 @@ func (p *process) interrupt() {
 	p.conn.Call(ctx, "interrupt", nil) // an error only means that the ladder goes on
 }
 
+// interruptFor waits that long at most: a CLI that does not read its input
+// blocks the request itself, until stop closes the pipe.
+func (p *process) interruptFor(limit time.Duration) {
+	done := make(chan struct{})
+	p.session.engine.work.Go(func() { // ends with the answer, or when the pipe is closed
+		defer close(done)
+		p.interrupt()
+	})
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
 // stop ends the process and everything it started; it returns when that is done.
 func (p *process) stop() {
 	s := p.session
@@ -238,7 +255,7 @@ func (p *process) stop() {
 	p.stopping = true
 	s.mu.Unlock()
 	if busy && p.exitedEarly() == "" {
-		p.interrupt()
+		p.interruptFor(interruptGrace)
 	}
 	p.cli.Stop()
 	<-p.pumped
@@ -289,7 +306,7 @@ func (s *Session) processEnded(p *process, cause error) {
 	busy, stopping, inTurn, unstarted := s.state.Busy(), p.stopping, p.inTurn, p.unstarted
 	s.mu.Unlock()
 	switch {
-	case busy && (stopping || !inTurn):
+	case busy && (stopping && !p.cooled || !inTurn):
 		return // whoever stops or starts it goes on with the turn, or ends it
 	case busy && unstarted != "":
 		s.work.Go(func() { s.resend(unstarted) }) // ends when the turn has started or the session ends

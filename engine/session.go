@@ -92,7 +92,7 @@ func (s *Session) updateLocked(t trigger) error {
 		return err
 	}
 	s.touched = time.Now()
-	if t == prompted {
+	if !s.state.Busy() && next.Busy() {
 		s.turnStarted = s.touched
 	}
 	s.state = next

@@ -28,6 +28,9 @@ func (s *slots) try() bool {
 
 // wait takes a slot, in order; ctx ends the wait with its error.
 func (s *slots) wait(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if s.try() {
 		return nil
 	}

@@ -16,11 +16,16 @@ import (
 // session, or at once when the turn has to queue for a free slot. ctx covers
 // the start only. Errors are *Error; a session that could not be started is
 // gone again.
-func (e *Engine) Start(ctx context.Context, p StartParams) (*Session, error) {
+func (e *Engine) Start(ctx context.Context, p StartParams) (_ *Session, err error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
 	s := e.newSession(p, "")
+	defer func() {
+		if err != nil {
+			s.end(err) // a refused session leaves no context behind
+		}
+	}()
 	if err := s.locate(); err != nil {
 		return nil, err
 	}
@@ -42,6 +47,7 @@ func (e *Engine) Start(ctx context.Context, p StartParams) (*Session, error) {
 // begin registers a new session and starts its first turn.
 func (s *Session) begin(ctx context.Context, l launch, prompt string, timeout time.Duration) error {
 	if err := s.engine.register(s); err != nil {
+		s.end(err)
 		return err
 	}
 	s.takeSnapshot()
@@ -84,7 +90,7 @@ func (s *Session) executable() string {
 
 // takeSnapshot vets an untrusted project's settings and tells what was left out.
 func (s *Session) takeSnapshot() {
-	if s.trusted || s.params.SettingSources != nil {
+	if s.trusted {
 		return
 	}
 	p, err := openProject(s.cwd)
@@ -93,6 +99,10 @@ func (s *Session) takeSnapshot() {
 	}
 	defer p.root.Close()
 	s.snapshot = p.snapshot(s.redactText)
+	if s.params.SettingSources != nil {
+		s.snapshot = snapshot{deny: s.snapshot.deny} // isolation was asked for; what tightens stays
+		return
+	}
 	if len(s.snapshot.leftOut) > 0 {
 		s.notice("project_settings", "the folder is not trusted ([workspace] trusted), so its own settings are not loaded live", map[string]any{"leftOut": s.snapshot.leftOut})
 	}
@@ -110,6 +120,9 @@ func (s *Session) admission(action admission.Action, prompt string, raw map[stri
 	}
 	for _, d := range s.dirs {
 		r.AdditionalDirs = append(r.AdditionalDirs, admission.Dir{Path: d, Inside: insideAny(d, s.engine.o.Roots)})
+	}
+	if action != admission.Start && action != admission.Reply && action != admission.Fork {
+		return r // the folder's files say nothing about these
 	}
 	if p, err := openProject(s.cwd); err == nil {
 		r.Project = p.facts()

@@ -41,7 +41,8 @@ type trigger uint8
 const (
 	initialized trigger = iota // system/init arrived
 	asked                      // a question was opened
-	settled                    // the last open question was answered
+	settled                    // the last open question was answered, in a turn
+	settledIdle                // the same, outside a turn: a background task had asked
 	turnDone
 	turnFailed // also: init timeout
 	prompted
@@ -50,7 +51,7 @@ const (
 	triggers
 )
 
-var triggerNames = [...]string{"initialized", "asked", "settled", "turn done", "turn failed", "prompted", "exited", "cancelled"}
+var triggerNames = [...]string{"initialized", "asked", "settled", "settled idle", "turn done", "turn failed", "prompted", "exited", "cancelled"}
 
 func (t trigger) String() string { return triggerNames[t] }
 
@@ -60,12 +61,12 @@ const never = State(255)
 // that cannot happen there. Background tasks begin turns of their own, so an
 // idle session can be initialized or asked.
 var transitions = [...][triggers]State{
-	Starting:  {initialized: Running, asked: Waiting, settled: never, turnDone: never, turnFailed: Failed, prompted: never, exited: Failed, cancelled: Cancelled},
-	Running:   {initialized: Running, asked: Waiting, settled: never, turnDone: Idle, turnFailed: Failed, prompted: never, exited: Failed, cancelled: Cancelled},
-	Waiting:   {initialized: Waiting, asked: Waiting, settled: Running, turnDone: Idle, turnFailed: Failed, prompted: never, exited: Failed, cancelled: Cancelled},
-	Idle:      {initialized: Running, asked: Waiting, settled: never, turnDone: Idle, turnFailed: Failed, prompted: Running, exited: Idle, cancelled: Cancelled},
-	Failed:    {initialized: Running, asked: Waiting, settled: never, turnDone: Idle, turnFailed: Failed, prompted: Running, exited: Failed, cancelled: Cancelled},
-	Cancelled: {initialized: never, asked: Cancelled, settled: Cancelled, turnDone: Cancelled, turnFailed: Cancelled, prompted: never, exited: Cancelled, cancelled: never},
+	Starting:  {initialized: Running, asked: Waiting, settled: never, settledIdle: never, turnDone: never, turnFailed: Failed, prompted: never, exited: Failed, cancelled: Cancelled},
+	Running:   {initialized: Running, asked: Waiting, settled: never, settledIdle: never, turnDone: Idle, turnFailed: Failed, prompted: never, exited: Failed, cancelled: Cancelled},
+	Waiting:   {initialized: Waiting, asked: Waiting, settled: Running, settledIdle: Idle, turnDone: Idle, turnFailed: Failed, prompted: never, exited: Failed, cancelled: Cancelled},
+	Idle:      {initialized: Running, asked: Waiting, settled: never, settledIdle: never, turnDone: Idle, turnFailed: Failed, prompted: Running, exited: Idle, cancelled: Cancelled},
+	Failed:    {initialized: Running, asked: Waiting, settled: never, settledIdle: never, turnDone: Idle, turnFailed: Failed, prompted: Running, exited: Failed, cancelled: Cancelled},
+	Cancelled: {initialized: never, asked: Cancelled, settled: Cancelled, settledIdle: Cancelled, turnDone: Cancelled, turnFailed: Cancelled, prompted: never, exited: Cancelled, cancelled: never},
 }
 
 // after returns the state that follows s on t. It is pure; an impossible

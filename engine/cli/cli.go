@@ -185,6 +185,7 @@ func (p *Process) Write(line json.RawMessage) error {
 	defer p.write.Unlock()
 	p.stdin.SetWriteDeadline(time.Now().Add(writeTimeout)) // not on every platform; then a write can wait until Stop
 	if _, err := p.stdin.Write(append(line[:len(line):len(line)], '\n')); err != nil {
+		p.CloseStdin() // a line was cut: nothing may follow it, and later writes fail at once
 		return fmt.Errorf("write to CLI: %w", err)
 	}
 	return nil
