@@ -181,19 +181,20 @@ func textPart(in permissionInput, name string) part {
 }
 
 // commandParts lists commands. What only starts the next command unchanged
-// need not be covered; redirections that open files, assignments and
-// background jobs never are.
+// need not be covered; redirections that open files, assignments, arithmetic,
+// control flow and background jobs never are.
 func commandParts(b facts.Shell) []part {
 	var parts []part
 	for _, c := range b.Commands {
-		if c.Wrapper {
+		quiet := !slices.ContainsFunc(c.Redirects, func(r facts.Redirect) bool { return r.Path.Raw != "" || !r.Static })
+		static := c.Static && quiet && len(c.Env) == 0 && c.Path == c.Name
+		if c.Wrapper && static {
 			continue
 		}
-		quiet := !slices.ContainsFunc(c.Redirects, func(r facts.Redirect) bool { return r.Path.Raw != "" || !r.Static })
-		parts = append(parts, part{text: c.Text, static: c.Static && quiet && len(c.Env) == 0 && c.Path == c.Name})
+		parts = append(parts, part{text: c.Text, static: static})
 	}
 	f := b.Features
-	if f.Assign || f.Param || f.CmdSubst || f.ProcSubst || f.Chdir || len(parts) == 0 {
+	if f.Assign || f.Param || f.CmdSubst || f.ProcSubst || f.Chdir || f.Arith || f.ControlFlow || f.Function || f.Background || len(parts) == 0 {
 		parts = append(parts, part{})
 	}
 	return parts

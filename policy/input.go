@@ -137,7 +137,11 @@ func describeURL(input map[string]any) urlInput {
 	if err != nil || text == "" {
 		return urlInput{}
 	}
-	return urlInput{Scheme: strings.ToLower(u.Scheme), Host: strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), Port: u.Port()}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if facts.NamesMetadata(host) { // other spellings reach it too
+		host = "169.254.169.254"
+	}
+	return urlInput{Scheme: strings.ToLower(u.Scheme), Host: host, Port: u.Port()}
 }
 
 // list copies a list so that an empty one is written as [].

@@ -95,6 +95,10 @@ func TestProfilesDecide(t *testing.T) {
 	top := filepath.Dir(root)
 	sh := func(text string) string { b, _ := json.Marshal(map[string]string{"command": text}); return string(b) }
 	file := func(path string) string { b, _ := json.Marshal(map[string]string{"file_path": path}); return string(b) }
+	sets := map[string]*Set{}
+	for _, profile := range profiles {
+		sets[profile] = load(t, Options{Profile: profile, Home: filepath.Join(top, "home")})
+	}
 	for _, row := range []struct {
 		name, profile, tool, input string
 		mode                       string
@@ -137,8 +141,31 @@ func TestProfilesDecide(t *testing.T) {
 		{"cat of a pattern", "dev", "Bash", sh("cat *"), "", nil, nil, permission.Ask, "engine.default"},
 		{"redirection", "dev", "Bash", sh("ls > x"), "", nil, nil, permission.Ask, "engine.default"},
 		{"redirection outside", "dev", "Bash", sh("ls > ../x"), "", []string{"Bash"}, nil, permission.Deny, "paths.write_outside"},
+		{"printf", "dev", "Bash", sh("printf '%s' x"), "", nil, nil, permission.Allow, "shell.reads"},
+		{"printf into a subscript", "dev", "Bash", sh("printf -v 'a[$(cat .env >&2)]' x"), "", []string{"Bash"}, nil, permission.Ask, "shell.unanalysed"},
+		{"printf into a variable", "dev", "Bash", sh("printf -v a x"), "", nil, nil, permission.Ask, "engine.default"},
+		{"test beside what is covered", "dev", "Bash", sh("ls; [[ 'a[$(curl x)]' -eq 0 ]]"), "", []string{"Bash(ls:*)"}, nil, permission.Ask, "shell.unanalysed"},
+		{"control flow beside what is covered", "dev", "Bash", sh("make; [[ $x -eq 0 ]]"), "", []string{"Bash(make:*)"}, nil, permission.Ask, "engine.default"},
+		{"find deletes the root", "dev", "Bash", sh("find . -delete"), "", []string{"Bash(find *)"}, nil, permission.Deny, "destruction.find_delete"},
+		{"find deletes a folder", "dev", "Bash", sh("find src -delete"), "", []string{"Bash(find *)"}, nil, permission.Allow, "dev.allowed_tools"},
+		{"git writes outside", "dev", "Bash", sh("git diff --outp=../x"), "", []string{"Bash"}, nil, permission.Deny, "paths.write_outside"},
+		{"git writes a guard", "dev", "Bash", sh("git diff --output .git/hooks/x"), "", []string{"Bash"}, nil, permission.Deny, "paths.protected"},
+		{"curl writes outside", "dev", "Bash", sh("curl -so../x h"), "", []string{"Bash(curl *)"}, nil, permission.Deny, "paths.write_outside"},
+		{"curl to nowhere", "dev", "Bash", sh("curl -o /dev/null h"), "", []string{"Bash(curl *)"}, nil, permission.Allow, "dev.allowed_tools"},
 		{"stderr away", "dev", "Bash", sh("ls 2>/dev/null"), "", nil, nil, permission.Allow, "shell.reads"},
 		{"git status", "dev", "Bash", sh("git status --short"), "", nil, nil, permission.Allow, "shell.reads"},
+		{"git diff", "dev", "Bash", sh("git diff"), "", nil, nil, permission.Ask, "engine.default"},
+		{"git diff of names", "dev", "Bash", sh("git diff --name-only"), "", nil, nil, permission.Allow, "shell.reads"},
+		{"git pathspec magic", "dev", "Bash", sh("git diff --stat :/x"), "", nil, nil, permission.Ask, "engine.default"},
+		{"git push with tags", "dev", "Bash", sh("git push --follow-tags origin main"), "", []string{"Bash(git push *)"}, nil, permission.Allow, "dev.allowed_tools"},
+		{"glob for a secret", "dev", "Bash", sh("cat .en*"), "", []string{"Bash"}, nil, permission.Deny, "paths.protected"},
+		{"braces for a secret", "dev", "Bash", sh("cat .e{nv,}"), "", []string{"Bash"}, nil, permission.Deny, "paths.protected"},
+		{"folder glob for a secret", "dev", "Bash", sh("cat ~/.ss*/x"), "", []string{"Bash"}, nil, permission.Deny, "paths.protected"},
+		{"variable with a secret", "dev", "Bash", sh("x=.env; cat $x"), "", []string{"Bash"}, nil, permission.Deny, "paths.protected"},
+		{"loop over a secret", "dev", "Bash", sh("for f in .env; do cat $f; done"), "", []string{"Bash"}, nil, permission.Deny, "paths.protected"},
+		{"plain glob", "dev", "Bash", sh("cat src/*.go"), "", []string{"Bash"}, nil, permission.Allow, "dev.allowed_tools"},
+		{"metadata by fetch, short form", "dev", "WebFetch", `{"url":"http://169.16689662/x"}`, "", []string{"WebFetch"}, nil, permission.Deny, "egress.metadata"},
+		{"metadata, quoted and octal", "dev", "Bash", sh("curl 0251.254.169''.254"), "", []string{"Bash(curl *)"}, nil, permission.Deny, "egress.metadata"},
 		{"git log to a file", "dev", "Bash", sh("git log --output=x"), "", nil, nil, permission.Ask, "engine.default"},
 		{"git with config", "dev", "Bash", sh("git -c core.pager=x log"), "", []string{"Bash(git *)"}, nil, permission.Deny, "git.config"},
 		{"git push", "dev", "Bash", sh("git push"), "", []string{"Bash"}, nil, permission.Ask, "git.push"},
@@ -186,10 +213,16 @@ func TestProfilesDecide(t *testing.T) {
 		{"ci default", "ci", "Write", file("a.go"), "", nil, nil, permission.Deny, "engine.default"},
 		{"ci read", "ci", "Read", file("main.go"), "", nil, nil, permission.Allow, "reads.inside"},
 		{"locked read", "locked", "Read", file("main.go"), "", nil, nil, permission.Allow, "reads.inside"},
+		{"locked read outside", "locked", "Read", file("link/notes.txt"), "", []string{"Read"}, nil, permission.Deny, "locked.outside"},
+		{"computed target", "dev", "Bash", sh("ls > $X"), "", []string{"Bash"}, nil, permission.Ask, "paths.write_unresolved"},
+		{"touch of a computed file", "dev", "Bash", sh("touch $X"), "", []string{"Bash"}, nil, permission.Ask, "paths.write_unresolved"},
+		{"list of files from a file", "dev", "Bash", sh("wc --files0-from=main.go"), "", nil, nil, permission.Ask, "engine.default"},
+		{"wrapper covered", "dev", "Bash", sh("timeout 5 make x"), "", []string{"Bash(make *)"}, nil, permission.Allow, "dev.allowed_tools"},
+		{"wrapper with a pattern", "dev", "Bash", sh("timeout * make x"), "", []string{"Bash(make *)"}, nil, permission.Ask, "engine.default"},
 		{"locked ls", "locked", "Bash", sh("ls"), "", []string{"Bash"}, nil, permission.Deny, "locked.tool"},
 	} {
 		t.Run(row.profile+"/"+row.name, func(t *testing.T) {
-			s := load(t, Options{Profile: row.profile, Home: filepath.Join(top, "home")})
+			s := sets[row.profile]
 			r := request(root, row.tool, row.input)
 			if row.mode != "" {
 				r.Session.Mode = row.mode

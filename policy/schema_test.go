@@ -3,11 +3,30 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 )
+
+// TestGuideLoads loads every Rego example of the guide.
+func TestGuideLoads(t *testing.T) {
+	guide, err := os.ReadFile(filepath.Join("..", "docs", "policy.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(guide), "```rego\n")[1:]
+	if len(blocks) < 2 {
+		t.Fatalf("%d examples in the guide", len(blocks))
+	}
+	for _, b := range blocks {
+		text, _, _ := strings.Cut(b, "```")
+		load(t, Options{Paths: []string{userPolicy(t, text)}})
+	}
+}
 
 // TestSchemaMatchesInput holds the documents and their schemas together: no
 // field is missing on either side, and none is null.

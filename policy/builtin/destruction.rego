@@ -24,6 +24,34 @@ decisions contains {
 }
 
 decisions contains {
+	"effect": "deny", "rule": "destruction.find_delete", "severity": "critical",
+	"reason": sprintf("%s would delete the workspace, what lies outside or what nobody can tell", [short(c.text)]),
+	"agent_message": "Let find -delete start at a single folder inside the workspace, by its plain name.",
+} if {
+	some c in input.bash.commands
+	c.name == "find"
+	"-delete" in {a.value | some a in c.args}
+	find_goes_too_far(c)
+}
+
+find_goes_too_far(c) if {
+	some a in c.args
+	reaches_too_far(a)
+}
+
+find_goes_too_far(c) if {
+	some a in c.args
+	a.value == ""
+	not a.static
+}
+
+# no starting point means the working folder
+find_goes_too_far(c) if {
+	words := [a.value | some a in c.args; not regex.match(`^-([HLP]|O[0-9])$`, a.value)]
+	regex.match(`^[-(!]`, words[0])
+}
+
+decisions contains {
 	"effect": "deny", "rule": "destruction.rm_text", "severity": "critical",
 	"reason": "the shell text holds an rm -rf of a root or home folder",
 } if {

@@ -32,6 +32,13 @@ decisions contains {
 }
 
 decisions contains {
+	"effect": "deny", "rule": "egress.metadata", "severity": "critical",
+	"reason": "the shell text names a cloud metadata address in another spelling",
+} if {
+	input.bash.features.metadata
+}
+
+decisions contains {
 	"effect": "deny", "rule": "egress.dns", "severity": "high",
 	"reason": sprintf("%s looks up a computed name", [c.name]),
 } if {

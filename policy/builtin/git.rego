@@ -13,6 +13,18 @@ decisions contains {
 	names_protected(a)
 }
 
+# without a refspec, what is pushed depends on the branch that is checked out
+decisions contains {
+	"effect": "deny", "rule": "git.force_push", "severity": "critical",
+	"reason": sprintf("%s may overwrite a protected branch, since it names none", [short(c.text)]),
+	"agent_message": "Name the branch that is pushed, and not a protected one.",
+} if {
+	some c in input.bash.commands
+	c.git.subcommand == "push"
+	forces(c.git.args)
+	count([a | some a in c.git.args; not startswith(a, "-")]) < 2
+}
+
 decisions contains {
 	"effect": "ask", "rule": "git.push", "severity": "high",
 	"reason": sprintf("%s publishes commits", [short(c.text)]),
@@ -48,8 +60,36 @@ decisions contains {
 	some c in input.bash.commands
 	c.name == "git"
 	some a in array.concat(c.git.globals, c.git.args)
-	regex.match(`^--(exec-path=|upload-pack|receive-pack|exec=|open-files-in-pager|extcmd|template)`, a)
+	regex.match(`^--(exec|upload-p|upl|receive-p|rece|open-f|ope|extc|templ|ext-d)`, a)
 }
+
+decisions contains {
+	"effect": "deny", "rule": "git.config", "severity": "critical",
+	"reason": sprintf("%s makes git start another program", [short(c.text)]),
+} if {
+	some c in input.bash.commands
+	some a in c.git.args
+	starts_program(c.git.subcommand, a)
+}
+
+decisions contains {
+	"effect": "deny", "rule": "git.config", "severity": "critical",
+	"reason": sprintf("%s makes git start another program", [short(c.text)]),
+} if {
+	some c in input.bash.commands
+	c.git.subcommand == "bisect"
+	"run" in c.git.args
+}
+
+starts_program("clone", a) if regex.match(`^(-[a-z]*[cu]|--conf|--upl)`, a)
+
+starts_program("grep", a) if regex.match(`^-[A-Za-z]*O`, a)
+
+starts_program("rebase", a) if regex.match(`^(-[a-z]*x|--exe)`, a)
+
+starts_program("difftool", a) if regex.match(`^(-[a-z]*x|--extc)`, a)
+
+starts_program("submodule", "foreach")
 
 decisions contains {
 	"effect": "deny", "rule": "git.no_verify", "severity": "high",
@@ -64,12 +104,12 @@ decisions contains {
 
 forces(args) if {
 	some a in args
-	regex.match(`^(-[a-zA-Z]*f[a-zA-Z]*|--force.*|--mirror|--delete|-d|\+.*|:.*)$`, a)
+	regex.match(`^(-[a-zA-Z]*[fd][a-zA-Z]*|--fo(r.*)?|--m.*|--d(e.*)?|--pru.*|\+.*|:.*)$`, a)
 }
 
 names_protected(arg) if regex.match(`(^|[:+/])(main|master|trunk|production|release)$`, arg)
 
-names_protected(arg) if arg in {"--mirror", "--all"}
+names_protected(arg) if regex.match(`^--(m.*|al.*|br.*)$`, arg)
 
 configured(c) := c.git.args if c.git.subcommand == "config"
 
@@ -77,6 +117,6 @@ configured(c) := [] if c.git.subcommand != "config"
 
 executing := `^(core|alias|diff|filter|credential|include|includeif|protocol|gpg|pager|sequence|merge|mergetool|difftool|url|http|remote|uploadpack|receive|ssh|interactive|browser|man|help|web|init|safe)\.`
 
-skips_hooks(_, arg) if arg == "--no-verify"
+skips_hooks(_, arg) if regex.match(`^--no-veri(f|fy)?$`, arg)
 
 skips_hooks("commit", arg) if regex.match(`^-[aeiopqsvz]*n`, arg)

@@ -9,3 +9,11 @@ decisions contains {
 	not input.tool.name in readers
 	not input.tool.name in {"StructuredOutput", "TodoWrite"}
 }
+
+decisions contains {
+	"effect": "deny", "rule": "locked.outside", "severity": "medium",
+	"reason": "profile locked reads plain files of the workspace only",
+} if {
+	input.tool.name in readers
+	not paths_plain
+}

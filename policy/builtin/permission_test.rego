@@ -92,6 +92,7 @@ test_other_profiles if {
 	not "deny:readonly.shell" in rules(words("pwd", []))
 	"deny:locked.tool" in rules(call("WebFetch", {}))
 	not "deny:locked.tool" in rules(call("Read", {}))
+	"deny:locked.outside" in rules(call("Read", {"paths": [path({"inside": false})]}))
 }
 
 test_fetch_of_metadata if {

@@ -30,7 +30,16 @@ plain(c) if {
 	}
 }
 
-reads(c) if c.name in {"echo", "false", "printf", "pwd", "true", "whoami"}
+reads(c) if c.name in {"echo", "false", "pwd", "true", "whoami"}
+
+# printf -v NAME evaluates the subscript of NAME
+reads(c) if {
+	c.name == "printf"
+	every a in c.args {
+		not startswith(a.value, "-")
+		not regex.match("[\\[$`]", a.value)
+	}
+}
 
 reads(c) if {
 	c.name in {"cat", "head", "ls", "stat", "tail", "wc"}
@@ -69,6 +78,7 @@ grep_word(a) if {
 plain_word(a) if {
 	not startswith(a.value, "-")
 	a.path.raw != ""
+	a.path.mode == "read"
 	a.path.resolved
 	a.path.inside
 	not a.path.protected
@@ -76,11 +86,12 @@ plain_word(a) if {
 }
 
 # git reads when neither its options nor the repository's own configuration
-# can start a program.
+# can start a program, and it prints no contents: a tracked file may be secret.
 git_reads(c) if {
 	not input.git.runs_programs
 	count(c.git.globals) == 0
 	c.git.subcommand in {"diff", "log", "ls-files", "rev-parse", "show", "status"}
+	not prints_contents(c.git)
 	every a in c.args {
 		git_word(a)
 	}
@@ -95,16 +106,27 @@ git_reads(c) if {
 	}
 }
 
-git_word(a) if plain_word(a)
+prints_contents(g) if {
+	g.subcommand in {"diff", "show"}
+	every a in g.args {
+		not a in {"--stat", "--shortstat", "--numstat", "--name-only", "--name-status", "--no-patch", "-s"}
+	}
+}
+
+# no pathspec magic (:/x) and no contents of a revision (HEAD:x)
+git_word(a) if {
+	plain_word(a)
+	not contains(a.value, ":")
+}
 
 git_word(a) if {
 	a.path.raw == ""
 	a.value in {
-		"--", "-s", "-b", "-p", "-u", "-w", "-1", "-n", "-a", "-q", "--short", "--branch", "--porcelain", "--long", "--stat",
+		"--", "-s", "-b", "-w", "-1", "-n", "-a", "-q", "--short", "--branch", "--porcelain", "--long", "--stat",
 		"--shortstat", "--numstat", "--oneline", "--graph", "--all", "--decorate", "--name-only", "--name-status",
 		"--cached", "--staged", "--others", "--modified", "--exclude-standard", "--no-color", "--no-ext-diff",
-		"--no-textconv", "--patch", "--no-patch", "--abbrev-ref", "--show-toplevel", "--is-inside-work-tree",
-		"--no-pager", "--no-merges", "--merges", "--reverse", "--word-diff", "--ignore-all-space",
+		"--no-textconv", "--no-patch", "--abbrev-ref", "--show-toplevel", "--is-inside-work-tree",
+		"--no-pager", "--no-merges", "--merges", "--reverse", "--ignore-all-space",
 	}
 }
 

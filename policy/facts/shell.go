@@ -73,6 +73,7 @@ type Features struct {
 	Chdir        bool `json:"chdir"`  // the working folder changes underway
 	TooLong      bool `json:"too_long"`
 	TooDeep      bool `json:"too_deep"`
+	Metadata     bool `json:"metadata"` // names the cloud metadata address, see [NamesMetadata]
 }
 
 // Shell is what is known about one shell text. The zero value knows nothing
@@ -82,6 +83,8 @@ type Shell struct {
 	Reason   string    `json:"reason"` // why not OK
 	Commands []Command `json:"commands"`
 	Features Features  `json:"features"`
+
+	assigned []Word // values given to variables
 }
 
 // Analyse reads a shell text as bash would. It never fails: a text that is not
@@ -91,6 +94,10 @@ func Analyse(text string) Shell {
 	a.parse(text, nil, 0, false)
 	if len(a.Commands) > maxShellCommands {
 		a.doubt(fmt.Sprintf("more than %d commands", maxShellCommands))
+	}
+	a.Features.Metadata = NamesMetadata(text)
+	for _, c := range a.Commands {
+		a.Features.Metadata = a.Features.Metadata || NamesMetadata(c.Text)
 	}
 	a.OK = a.Reason == ""
 	if a.Commands == nil {

@@ -19,6 +19,9 @@ var (
 		"du", "jq", "find", "fd", "tree", "test", "[", "cd", "basename", "dirname", "readlink", "realpath", "sha256sum", "md5sum", "cut", "git"}
 )
 
+// computed stands for a written path of which nothing is known before it runs.
+const computed = "(computed)"
+
 // Shell analyses a shell text and resolves the paths in it. After a change of
 // folder a relative path is known to be nowhere, so it is not inside.
 func (r Resolver) Shell(text string) (Shell, []Path) {
@@ -44,18 +47,45 @@ func (r Resolver) Shell(text string) (Shell, []Path) {
 			}
 		}
 	}
-	return s, paths
+	return s, append(paths, r.assignments(s)...)
+}
+
+// assignments returns the secrets named by values that the text assigns, since
+// a variable may carry them to any command.
+func (r Resolver) assignments(s Shell) []Path {
+	var secret []Path
+	for _, a := range s.assigned {
+		for _, v := range parts(a.Value) {
+			if p := r.resolve(v, a.tilde, Read); p.Protected {
+				p.Arg = "/command"
+				secret = append(secret, p)
+				break
+			}
+		}
+	}
+	return secret
 }
 
 // argument resolves the path an argument names, if any.
 func (r Resolver) argument(c Command, at int) Path {
 	a := c.Args[at]
-	if a.Value == "" || slices.Contains(speakers, c.Name) {
-		return Path{}
+	out, writes := r.output(c, at)
+	if out.Protected {
+		return out
 	}
 	mode := Read
 	if slices.Contains(writers, c.Name) || slices.Contains(lastWriters, c.Name) && at == len(c.Args)-1 {
 		mode = Write
+	}
+	switch {
+	case slices.Contains(speakers, c.Name):
+		return Path{}
+	case a.Value == "" && writes:
+		return out
+	case a.Value == "" && !a.Static && mode == Write:
+		return Path{Raw: computed, Mode: mode}
+	case a.Value == "":
+		return Path{}
 	}
 	option := strings.HasPrefix(a.Value, "-")
 	if c.Name == "dd" && strings.HasPrefix(a.Value, "of=") {
@@ -72,6 +102,14 @@ func (r Resolver) argument(c Command, at int) Path {
 				return p
 			}
 		}
+	}
+	if !a.Static {
+		if by := expandsTo(a.Value); by != "" {
+			return Path{Raw: a.Value, Mode: mode, Protected: true, ProtectedBy: by}
+		}
+	}
+	if writes { // the readings above found no secret
+		return out
 	}
 	if _, value, found := strings.Cut(a.Value, "="); found && (option || c.Name == "dd") {
 		return r.resolve(value, false, mode)
@@ -108,10 +146,13 @@ func (r Resolver) redirect(d Redirect) Path {
 	if d.Writes {
 		mode = Write
 	}
+	if d.Target == "" && !d.Static && d.Writes {
+		return Path{Raw: computed, Mode: mode}
+	}
 	if d.Target == "" || d.Op == ">&" && !d.Writes || d.Op == "<&" && !d.Writes {
 		return Path{}
 	}
-	if slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty"}, d.Target) {
+	if slices.Contains(devices, d.Target) {
 		return Path{}
 	}
 	p := r.resolve(d.Target, d.tilde, mode)

@@ -49,23 +49,42 @@ func (w *walker) note(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.ParamExp:
 		f.Param = true
+		w.expansion(n)
 	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause:
 		f.Arith = true
+		w.arithmetic(n)
 	case *syntax.ExtGlob:
 		f.Glob = true
-	case *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause, *syntax.TestClause:
+	case *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause:
 		f.ControlFlow = true
+	case *syntax.TestClause:
+		f.ControlFlow = true
+		w.arithmetic(n)
 	case *syntax.FuncDecl:
 		f.Function = true
 		w.doubt("defines a function")
+	case *syntax.WordIter:
+		w.assigns(n.Items...)
 	case *syntax.CoprocClause:
 		f.Background = true
 	case *syntax.DeclClause:
 		f.Assign = true
+		w.arithmetic(n)
 	case *syntax.Assign:
 		f.Assign = true
+		w.arithmetic(n)
+		w.assigns(n.Value)
 		if n.Name != nil && steers(n.Name.Value) {
 			w.doubt("sets " + n.Name.Value)
+		}
+	}
+}
+
+// assigns remembers what variables are set to.
+func (w *walker) assigns(values ...*syntax.Word) {
+	for _, v := range values {
+		if v != nil && len(w.assigned) < maxCommandsKept {
+			w.assigned = append(w.assigned, w.word(v))
 		}
 	}
 }
@@ -113,6 +132,10 @@ func (w *walker) command(c Command, words []Word) {
 		w.Features.DynamicName = true
 		w.doubt("a command whose name is only known at run time")
 	}
+	if strings.ContainsAny(c.Name, " \t\n;|&<>=") {
+		w.doubt("a command whose name is no plain word")
+	}
+	w.subscripted(c)
 	c.Git = gitFacts(c)
 	wrapped := w.unwrap(&c)
 	w.add(c)

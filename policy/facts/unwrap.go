@@ -31,7 +31,6 @@ var wrappers = map[string]struct {
 	"nsenter": {valued: []string{"-t", "-S", "-G"}},
 	"unshare": {},
 	"busybox": {},
-	"watch":   {valued: []string{"-n", "--interval"}},
 	"strace":  {valued: []string{"-o", "-e", "-p"}},
 	"xargs":   {valued: []string{"-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a", "--max-args", "--max-procs", "--delimiter", "--replace"}},
 }
@@ -39,7 +38,7 @@ var wrappers = map[string]struct {
 var (
 	shells       = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "mksh"}
 	interpreters = regexp.MustCompile(`^(python|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|osascript|awk|gawk|mawk|nawk)[0-9.]*$`)
-	evaluators   = []string{"eval", "trap", "parallel", "ssh", "su", "script", "expect", "at", "batch", "flock", "tmux", "screen", "runuser", "entr"}
+	evaluators   = []string{"eval", "trap", "parallel", "ssh", "su", "script", "expect", "at", "batch", "flock", "tmux", "screen", "runuser", "entr", "watch"}
 )
 
 // unwrap looks behind a command that starts another one. The returned
@@ -61,6 +60,8 @@ func (w *walker) unwrap(c *Command) func() {
 		return w.evaluated(c)
 	case name == "find" || name == "fd" || name == "fdfind":
 		return w.found(c)
+	case name == "rg" && slices.ContainsFunc(c.Args, func(a Word) bool { return strings.HasPrefix(a.Value, "--pre") }):
+		w.doubt("rg --pre starts another program")
 	case interpreters.MatchString(name):
 		w.interpreted(c)
 	}
