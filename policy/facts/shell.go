@@ -95,7 +95,8 @@ func Analyse(text string) Shell {
 	if len(a.Commands) > maxShellCommands {
 		a.doubt(fmt.Sprintf("more than %d commands", maxShellCommands))
 	}
-	a.Features.Metadata = NamesMetadata(text)
+	// a longer text is not analysed at all, so it never runs unasked
+	a.Features.Metadata = NamesMetadata(text[:min(len(text), MaxShellBytes)])
 	for _, c := range a.Commands {
 		a.Features.Metadata = a.Features.Metadata || NamesMetadata(c.Text)
 	}
