@@ -398,3 +398,13 @@ func TestCancelOfAStubbornCLI(t *testing.T) {
 		t.Errorf("cancel took %s", took)
 	}
 }
+
+func TestWithdrawnQuestionIsTold(t *testing.T) {
+	h := newHarness(t, `{"turns":[[{"tool":{"name":"Bash","input":{"command":"x"},"withdraw":{"after_ms":50}}},{"text":"end"}]]}`, nil)
+	s := h.mustStart()
+	h.settled(s)
+	h.until(s, "record", func() bool { return find(s, event.PermissionResult, `"source":"cli"`) })
+	if len(s.Pending()) != 0 {
+		t.Error("the question is still open")
+	}
+}

@@ -182,6 +182,9 @@ func (p *process) ask(ctx context.Context, r permission.Request, d permission.De
 	}
 	v := s.approvals.Wait(ctx, q)
 	s.close(q.ID)
+	if v.Source == "cancel" && p.ctx.Err() == nil && p.exitedEarly() == "" {
+		v.Source = "cli" // the CLI withdrew its question
+	}
 	if v.Allow {
 		return p.allow(shown, v.Input, v.Permissions, d, v.Source, q.ID)
 	}
