@@ -16,6 +16,8 @@ import (
 // one was copied from what a client may see, and is not what would run.
 const redactionMark = "[REDACTED:"
 
+var errApprover = errors.New("this question wants a person")
+
 // Answer gives a person's or a caller's word on a pending action. The code is
 // PERMISSION_REQUEST_NOT_FOUND for one that was answered, withdrawn or timed
 // out, PERMISSION_DENIED where policy forbids the answer (the question stays

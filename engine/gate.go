@@ -247,7 +247,7 @@ func checkEffective(raw json.RawMessage, isolated bool) (locked bool, err error)
 	case !slices.Contains(e.Effective.Permissions.Ask, "*"):
 		return false, errors.New("gate self-check: the CLI does not hold the rule that every tool call asks (permissions.ask \"*\")")
 	case e.Effective.DisableAllHooks:
-		return false, errors.New("gate self-check: the CLI's settings switch all hooks off (disableAllHooks), so tool output could not be redacted; remove that from the managed settings")
+		return false, errors.New("gate self-check: the CLI's settings switch all hooks off (disableAllHooks), so tool output could not be redacted; remove it from the settings file that sets it (user or managed)")
 	case !isolated:
 		return e.Effective.AllowManagedHooksOnly, nil
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -290,6 +289,3 @@ func visible(s string) string {
 	quoted := strconv.QuoteToGraphic(s)
 	return strings.ReplaceAll(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`), `\\`, `\`)
 }
-
-// Error values of answers.
-var errApprover = errors.New("this question wants a person")

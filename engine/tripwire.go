@@ -17,8 +17,8 @@ type tripwire struct {
 
 type callCount struct{ allows, hooks, results int }
 
-// tripwireBound is how many ids are remembered. The oldest that are evened out
-// are forgotten first; a sign for a forgotten id raises the alarm, never hides one.
+// tripwireBound is how many ids are remembered. The oldest are forgotten
+// first; a sign for a forgotten id raises the alarm, never hides one.
 const tripwireBound = 4096
 
 func (t *tripwire) count(id string) *callCount {

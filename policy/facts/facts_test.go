@@ -15,7 +15,7 @@ func tree(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"work/src/a.go", "work2/b.go", "outside/deep/c.txt", "home/.ssh/id_rsa"} {
+	for _, name := range []string{"root/src/a.go", "root2/b.go", "outside/deep/c.txt", "home/.ssh/id_rsa"} {
 		path := filepath.Join(top, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -25,11 +25,11 @@ func tree(t testing.TB) string {
 		}
 	}
 	for name, to := range map[string]string{"out": top + "/outside/deep", "in": "src", "loop": "loop", "gone": top + "/nowhere", "key": top + "/home/.ssh/id_rsa"} {
-		if err := os.Symlink(to, filepath.Join(top, "work", name)); err != nil {
+		if err := os.Symlink(to, filepath.Join(top, "root", name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return filepath.Join(top, "work")
+	return filepath.Join(top, "root")
 }
 
 func resolver(root string) Resolver {
@@ -49,8 +49,8 @@ func TestResolve(t *testing.T) {
 		{"src/new/x.go", Write, true, true, false, false, false},
 		{".", Read, true, true, true, false, false},
 		{"..", Read, false, true, true, false, false},
-		{"../work/src/a.go", Read, true, true, true, false, false},
-		{"../work2/b.go", Read, false, true, true, false, false}, // same prefix, other folder
+		{"../root/src/a.go", Read, true, true, true, false, false},
+		{"../root2/b.go", Read, false, true, true, false, false}, // same prefix, other folder
 		{"in/a.go", Read, true, true, true, true, false},
 		{"out/c.txt", Read, false, true, true, true, false},
 		{"out/new.txt", Write, false, true, false, true, false},
