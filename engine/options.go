@@ -50,6 +50,12 @@ type Options struct {
 	MaxEventBytes      int64         // events kept in memory a session; 0 = 4 MiB
 	MaxLineBytes       int           // one line of the CLI; 0 = 16 MiB
 
+	WarmTTL time.Duration // a process without work is kept this long for a reply; 0 = 30 s
+
+	DiskResume   bool          // Engine.Resume may be used
+	ResumeSecret Secret        // signs resume tokens; empty: none are given out
+	ResumeTTL    time.Duration // a token is good for this long; 0 = 30 days
+
 	Environ []string     // the owner's environment; nil: os.Environ()
 	TempDir string       // for MCP configuration files; empty: os.TempDir()
 	Logger  *slog.Logger // nil: discards

@@ -57,6 +57,19 @@ type ReplyParams struct {
 	Raw                map[string]json.RawMessage
 }
 
+// ResumeParams continues a session that is no longer kept, from the transcript
+// the CLI wrote. It needs Options.DiskResume, a ResumeSecret and a token.
+type ResumeParams struct {
+	SessionID string
+	Token     string // resumeToken, as Session.ResumeToken gave it
+	At        string // resumeSessionAt: UUID of the last message to keep; empty = all
+	Reply     ReplyParams
+	// Options may repeat or narrow what the token signs, never widen it. Cwd is
+	// required. What Options.Raw does not name stays as signed, except that
+	// AllowedTools is empty then.
+	Options StartParams
+}
+
 // Answer is a person's or a caller's word on a pending action.
 type Answer struct {
 	RequestID          string
@@ -70,7 +83,7 @@ type Answer struct {
 
 // Action is something a session waits for. Its text is redacted.
 type Action struct {
-	Type        string          `json:"type"` // "permission", "question" or "plan"
+	Type        string          `json:"type"` // "permission", "question", "plan" or "form"
 	RequestID   string          `json:"requestId"`
 	ToolName    string          `json:"toolName"`
 	Input       json.RawMessage `json:"input"`       // redacted copy of what would run
@@ -84,10 +97,20 @@ type Action struct {
 	Approver    string          `json:"approver,omitempty"`  // "human" when a poll answer does not count
 	Questions   json.RawMessage `json:"questions,omitempty"` // type question
 	Plan        string          `json:"plan,omitempty"`      // type plan
+	Form        *Form           `json:"form,omitempty"`      // type form
 	CreatedAt   time.Time       `json:"createdAt"`
 	ExpiresAt   time.Time       `json:"expiresAt"`
 	TimeoutMS   int64           `json:"timeoutMs"`
 	RemainingMS int64           `json:"remainingMs"`
+}
+
+// Form is what an MCP server of the session asks a person for.
+type Form struct {
+	Server  string          `json:"server"`
+	Message string          `json:"message"`
+	Mode    string          `json:"mode"`             // "form" or "url"
+	Schema  json.RawMessage `json:"schema,omitempty"` // JSON schema of the content, mode form
+	URL     string          `json:"url,omitempty"`    // page to visit, mode url
 }
 
 // Result is the end of a turn as clients see it.
@@ -126,6 +149,7 @@ type Info struct {
 	CLIVersion      string
 	Model           string
 	Result          *Result     // newest; nil before the first turn ended
-	Params          StartParams // as admitted, redacted
+	Warnings        []string    // parameters that will not do what they say, such as unknown tool names
+	Params          StartParams // as admitted; texts are redacted
 	ParentID        string
 }

@@ -20,6 +20,11 @@ const (
 	Cancel Action = "cancel"
 	List   Action = "list"
 	Answer Action = "answer"
+	// Resume continues a session that is no longer kept, from the CLI's transcript.
+	Resume Action = "resume"
+	// McpServer hands one MCP server of the owner's own settings to a session. A
+	// refusal leaves the server out; the session starts without it.
+	McpServer Action = "mcp_server"
 )
 
 // Request is one thing a caller asks for.
@@ -40,7 +45,19 @@ type Request struct {
 	Mentions        []string
 	Project         Project
 	Approval        Approval // Answer only
+	Server          Server   // McpServer only
+	Sensitive       bool     // List only: cwd, systemPrompt, agents and further folders are asked for
 	RunningSessions int
+}
+
+// Server is one MCP server that is not the caller's.
+type Server struct {
+	Name      string   // as the settings name it
+	Source    string   // "user", "local" (the user's, for this folder) or "project" (the repository's .mcp.json)
+	Transport string   // "stdio", "http", "sse", or the word of the settings
+	Command   string   // of stdio
+	Args      []string // of stdio
+	URL       string   // of the others
 }
 
 // Dir is a further folder the caller asked for.
