@@ -21,12 +21,12 @@ func (sc Scanner) JSON(raw json.RawMessage) (json.RawMessage, []Finding) {
 	if !json.Valid(raw) {
 		return quote(placeholder("invalid-json")), []Finding{{Detector: "invalid-json", Count: 1}}
 	}
-	w := walker{in: raw, text: func(_, s string, _ bool) (string, []Hit) { return sc.String(s) }}
-	w.value("", "")
+	w := walker{in: string(raw), text: func(_, s string, _ bool) (string, []Hit) { return sc.String(s) }}
+	w.value("")
 	if len(w.findings) == 0 {
 		return raw, nil
 	}
-	return append(w.out, raw[w.kept:]...), w.findings
+	return append(w.out, w.in[w.kept:]...), w.findings
 }
 
 // HasPlaceholder reports whether data, or a string of it when it is JSON, holds
@@ -39,23 +39,31 @@ func HasPlaceholder(data []byte) bool {
 		return false
 	}
 	found := false
-	w := walker{in: data, text: func(_, s string, _ bool) (string, []Hit) {
+	w := walker{in: string(data), text: func(_, s string, _ bool) (string, []Hit) {
 		found = found || strings.Contains(s, placeholderStart)
 		return s, nil
 	}}
-	w.value("", "")
+	w.value("")
 	return found
 }
 
 // walker copies a valid document and passes its strings through text. Its
 // recursion is bounded by the nesting encoding/json accepts.
 type walker struct {
-	in       []byte
+	in       string // its strings are parts of it, not copies
 	pos      int
 	out      []byte
 	kept     int // in[:kept] is in out already
+	path     []step
 	findings []Finding
 	text     func(key, s string, isKey bool) (string, []Hit)
+}
+
+// step leads from a value to one inside it: to a member, or to an element when
+// index is not negative.
+type step struct {
+	key   string
+	index int
 }
 
 func (w *walker) space() {
@@ -65,15 +73,15 @@ func (w *walker) space() {
 }
 
 // value walks the value at pos; key is the member it belongs to.
-func (w *walker) value(pointer, key string) {
+func (w *walker) value(key string) {
 	w.space()
 	switch w.in[w.pos] {
 	case '{':
-		w.object(pointer)
+		w.object()
 	case '[':
-		w.array(pointer, key)
+		w.array(key)
 	case '"':
-		w.str(pointer, key, false)
+		w.str(key, false)
 	default:
 		for w.pos < len(w.in) && strings.IndexByte(",]} \t\r\n", w.in[w.pos]) < 0 {
 			w.pos++
@@ -82,18 +90,19 @@ func (w *walker) value(pointer, key string) {
 	w.space()
 }
 
-func (w *walker) object(pointer string) {
+func (w *walker) object() {
 	w.pos++
 	for w.space(); w.in[w.pos] != '}'; w.space() {
 		before := len(w.findings)
-		key := w.str("", "", true)
-		member := pointer + "/" + escapePointer(key)
+		key := w.str("", true)
+		w.path = append(w.path, step{key, -1})
 		for i := before; i < len(w.findings); i++ {
-			w.findings[i].Pointer = member
+			w.findings[i].Pointer = w.pointer()
 		}
 		w.space()
 		w.pos++ // the colon
-		w.value(member, key)
+		w.value(key)
+		w.path = w.path[:len(w.path)-1]
 		if w.in[w.pos] == ',' {
 			w.pos++
 		}
@@ -101,11 +110,13 @@ func (w *walker) object(pointer string) {
 	w.pos++
 }
 
-func (w *walker) array(pointer, key string) {
+func (w *walker) array(key string) {
 	w.pos++
 	w.space()
 	for i := 0; w.in[w.pos] != ']'; i++ {
-		w.value(pointer+"/"+strconv.Itoa(i), key)
+		w.path = append(w.path, step{"", i})
+		w.value(key)
+		w.path = w.path[:len(w.path)-1]
 		if w.in[w.pos] == ',' {
 			w.pos++
 			w.space()
@@ -115,7 +126,7 @@ func (w *walker) array(pointer, key string) {
 }
 
 // str passes the string at pos through text and returns what it became.
-func (w *walker) str(pointer, key string, isKey bool) string {
+func (w *walker) str(key string, isKey bool) string {
 	start := w.pos
 	for w.pos++; w.in[w.pos] != '"'; w.pos++ {
 		if w.in[w.pos] == '\\' {
@@ -130,12 +141,29 @@ func (w *walker) str(pointer, key string, isKey bool) string {
 	}
 	w.out = append(append(w.out, w.in[w.kept:start]...), quote(covered)...)
 	w.kept = w.pos
-	w.note(pointer, hits)
+	w.note(hits)
 	return covered
 }
 
+// pointer names where the walker is. Few documents hold a secret, so it is made
+// only when one is found.
+func (w *walker) pointer() string {
+	var b strings.Builder
+	for _, s := range w.path {
+		b.WriteByte('/')
+		if s.index >= 0 {
+			b.WriteString(strconv.Itoa(s.index))
+			continue
+		}
+		b.WriteString(pointerEscapes.Replace(s.key))
+	}
+	return b.String()
+}
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
 // note adds one finding for each detector of hits.
-func (w *walker) note(pointer string, hits []Hit) {
+func (w *walker) note(hits []Hit) {
 	first := len(w.findings)
 next:
 	for _, h := range hits {
@@ -145,18 +173,18 @@ next:
 				continue next
 			}
 		}
-		w.findings = append(w.findings, Finding{Pointer: pointer, Detector: h.Detector, Count: 1})
+		w.findings = append(w.findings, Finding{Pointer: w.pointer(), Detector: h.Detector, Count: 1})
 	}
 }
 
 // unquote decodes a literal that is known to be valid.
-func unquote(literal []byte) string {
-	if bytes.IndexByte(literal, '\\') < 0 {
-		return string(literal[1 : len(literal)-1])
+func unquote(literal string) string {
+	if strings.IndexByte(literal, '\\') < 0 {
+		return literal[1 : len(literal)-1]
 	}
 	var s string
-	if err := json.Unmarshal(literal, &s); err != nil {
-		return string(literal)
+	if err := json.Unmarshal([]byte(literal), &s); err != nil {
+		return literal
 	}
 	return s
 }
@@ -170,8 +198,4 @@ func quote(s string) []byte {
 		return []byte(`"` + placeholder("unencodable") + `"`)
 	}
 	return bytes.TrimRight(b.Bytes(), "\n")
-}
-
-func escapePointer(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }

@@ -13,7 +13,7 @@ func (sc Scanner) Shape(raw json.RawMessage) json.RawMessage {
 	if !json.Valid(raw) {
 		return quote(placeholder("output"))
 	}
-	w := walker{in: raw, text: func(key, s string, isKey bool) (string, []Hit) {
+	w := walker{in: string(raw), text: func(key, s string, isKey bool) (string, []Hit) {
 		if isKey {
 			return sc.String(s)
 		}
@@ -22,8 +22,8 @@ func (sc Scanner) Shape(raw json.RawMessage) json.RawMessage {
 		}
 		return placeholder("output"), []Hit{{Detector: "output"}}
 	}}
-	w.value("", "")
-	return append(w.out, raw[w.kept:]...)
+	w.value("")
+	return append(w.out, w.in[w.kept:]...)
 }
 
 func isTypeWord(s string) bool {

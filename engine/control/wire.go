@@ -37,19 +37,6 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// object decodes a JSON object by exact key: encoding/json folds the case of
-// struct fields, so an envelope is never decoded into a struct.
-func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil, err
-	}
-	if m == nil {
-		return nil, fmt.Errorf("not an object")
-	}
-	return m, nil
-}
-
 func parseRequest(envelope map[string]json.RawMessage) (Request, error) {
 	r := Request{ID: text(envelope["request_id"])}
 	fields, err := object(envelope["request"])

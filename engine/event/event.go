@@ -46,8 +46,10 @@ type Redaction struct {
 }
 
 // Redactor covers secrets in a payload before it is stored. It returns the
-// payload to keep and what was covered; on an error the payload is replaced by
-// a stub that says so. It must be safe for concurrent use.
+// payload to keep, which is data itself when nothing was covered, and what was
+// covered; it never changes data. On an error, or when it returns what is no
+// JSON, the payload is replaced by a stub that says so. It must be safe for
+// concurrent use.
 type Redactor interface {
 	Redact(ctx context.Context, kind Kind, data json.RawMessage) (json.RawMessage, []Redaction, error)
 }

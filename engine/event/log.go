@@ -28,7 +28,7 @@ type Log struct {
 	first   int64
 	next    int64
 	bytes   int64
-	changed chan struct{} // closed and replaced at every append
+	changed chan struct{} // made for who waits, closed at the next append; nil: nobody does
 }
 
 // NewLog makes a log; maxBytes <= 0 means DefaultMaxBytes. Redactors run in
@@ -37,11 +37,12 @@ func NewLog(maxBytes int64, redactors ...Redactor) *Log {
 	if maxBytes <= 0 {
 		maxBytes = DefaultMaxBytes
 	}
-	return &Log{redactors: redactors, maxBytes: maxBytes, changed: make(chan struct{})}
+	return &Log{redactors: redactors, maxBytes: maxBytes}
 }
 
-// Append redacts data, numbers it and wakes readers. A redactor that errs
-// replaces the payload by a stub, so nothing unredacted is ever kept.
+// Append redacts data, which must be valid JSON, numbers it and wakes readers. A
+// redactor that errs, or gives back what is no JSON, replaces the payload by a
+// stub, so nothing unredacted is ever kept.
 func (l *Log) Append(ctx context.Context, kind Kind, data json.RawMessage) Event {
 	data, found := l.redact(ctx, kind, data)
 	l.mu.Lock()
@@ -51,8 +52,10 @@ func (l *Log) Append(ctx context.Context, kind Kind, data json.RawMessage) Event
 	l.events = append(l.events, e)
 	l.bytes += size(e)
 	l.evict()
-	close(l.changed)
-	l.changed = make(chan struct{})
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
 	return e
 }
 
@@ -64,6 +67,7 @@ func (l *Log) Redact(ctx context.Context, kind Kind, data json.RawMessage) json.
 
 func (l *Log) redact(ctx context.Context, kind Kind, data json.RawMessage) (json.RawMessage, []Redaction) {
 	var all []Redaction
+	given := data
 	for _, r := range l.redactors {
 		out, found, err := redactOne(ctx, r, kind, data)
 		if err != nil {
@@ -71,7 +75,16 @@ func (l *Log) redact(ctx context.Context, kind Kind, data json.RawMessage) (json
 		}
 		data, all = out, append(all, found...)
 	}
+	// Readers rely on it: they pass payloads on without decoding them.
+	if !same(given, data) && !json.Valid(data) {
+		return stub(kind, len(data)), nil
+	}
 	return data, all
+}
+
+// same reports whether two slices are the same bytes in memory.
+func same(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 func redactOne(ctx context.Context, r Redactor, kind Kind, data json.RawMessage) (out json.RawMessage, found []Redaction, err error) {
@@ -104,8 +117,11 @@ func (l *Log) evict() {
 	if n == 0 {
 		return
 	}
+	// Only cut off: the next growth of the slice leaves the cleared entries
+	// behind, so that a full log costs an append no more than an empty one.
+	clear(l.events[:n])
 	l.first += int64(n)
-	l.events = append([]Event(nil), l.events[n:]...)
+	l.events = l.events[n:]
 }
 
 // After returns the events with id >= cursor, at most max (<= 0: all). A nil
@@ -143,5 +159,8 @@ func (l *Log) start(cursor *int64) (from int64, reset *int64) {
 func (l *Log) Next() (int64, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.changed == nil {
+		l.changed = make(chan struct{})
+	}
 	return l.next, l.changed
 }

@@ -74,11 +74,14 @@ func TestRedactorsRunInOrderAndFailClosed(t *testing.T) {
 	})
 	fails := redactFunc(func(json.RawMessage) (json.RawMessage, []Redaction, error) { return nil, nil, errors.New("no") })
 	panics := redactFunc(func(json.RawMessage) (json.RawMessage, []Redaction, error) { panic("no") })
+	breaks := redactFunc(func(json.RawMessage) (json.RawMessage, []Redaction, error) {
+		return json.RawMessage(`{"t":"secret`), nil, nil
+	})
 	raw := json.RawMessage(`{"t":"secret"}`)
 	if e := NewLog(0, cover).Append(context.Background(), Output, raw); string(e.Data) != `{"t":"[x]"}` || len(e.Redactions) != 1 {
 		t.Errorf("covered event = %s %v", e.Data, e.Redactions)
 	}
-	for name, r := range map[string]Redactor{"error": fails, "panic": panics} {
+	for name, r := range map[string]Redactor{"error": fails, "panic": panics, "no JSON": breaks} {
 		e := NewLog(0, r).Append(context.Background(), Output, raw)
 		if strings.Contains(string(e.Data), "secret") || !strings.Contains(string(e.Data), "withheld") {
 			t.Errorf("%s: event = %s, want a stub", name, e.Data)
@@ -93,5 +96,27 @@ func TestNextWakes(t *testing.T) {
 	<-changed
 	if after, _ := l.Next(); after != n+1 {
 		t.Errorf("next = %d, want %d", after, n+1)
+	}
+}
+
+// TestFullLogKeepsItsBound appends far beyond the bound.
+func TestFullLogKeepsItsBound(t *testing.T) {
+	const bound = 100 * (entryOverhead + 7)
+	l := filled(10_000, bound)
+	p := l.After(nil, 0)
+	if len(p.Events) != 100 || p.Events[0].ID != 9900 || p.Next != 10_000 || l.bytes > bound {
+		t.Errorf("%d events from %d, next %d, %d bytes", len(p.Events), p.Events[0].ID, p.Next, l.bytes)
+	}
+	if cap(l.events) > 1000 {
+		t.Errorf("room for %d events is held for 100", cap(l.events))
+	}
+}
+
+// BenchmarkAppendFull appends to a log that is full, where each append evicts.
+func BenchmarkAppendFull(b *testing.B) {
+	l := filled(100_000, 0)
+	data := json.RawMessage(`{"a":1}`)
+	for b.Loop() {
+		l.Append(context.Background(), Output, data)
 	}
 }
