@@ -23,30 +23,32 @@ type room struct {
 var rooms = map[string]room{
 	"":                   {},
 	"redact":             {},
-	"policy/facts":       {outside: []string{"mvdan.cc/sh/v3"}},
+	"internal/regular":   {},
+	"policy/facts":       {ours: []string{"internal/regular"}, outside: []string{"mvdan.cc/sh/v3"}},
 	"engine/event":       {},
 	"engine/permission":  {},
 	"engine/control":     {},
 	"engine/cli":         {},
 	"engine/cli/script":  {},
-	"engine/cli/fakeapi": {}, // for tests only: nothing but tests imports it
+	"engine/cli/fakeapi": {}, // for tests, and for the check command
 	"engine/realcli":     {}, // holds nothing but tests
 	"engine/admission":   {ours: []string{"engine/permission"}},
 	"engine": {ours: []string{
-		"engine/admission", "engine/cli", "engine/control", "engine/event", "engine/permission",
+		"engine/admission", "engine/cli", "engine/control", "engine/event", "engine/permission", "internal/regular",
 	}},
 	"engine/mcpserver": {
 		ours:    []string{"engine", "engine/event", "engine/permission"},
 		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"policy": {
-		ours:    []string{"engine/admission", "engine/event", "engine/permission", "policy/facts", "redact"},
+		ours:    []string{"engine/admission", "engine/event", "engine/permission", "internal/regular", "policy/facts", "redact"},
 		outside: []string{"github.com/open-policy-agent/opa"},
 	},
+	"examples/client": {outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"cmd/gatehouse": {
 		ours: []string{
-			"engine", "engine/admission", "engine/cli/script", "engine/event", "engine/mcpserver",
-			"engine/permission", "policy", "policy/facts", "redact",
+			"engine", "engine/admission", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver",
+			"engine/permission", "internal/regular", "policy", "policy/facts", "redact",
 		},
 		outside: []string{"github.com/BurntSushi/toml"},
 	},

@@ -28,6 +28,8 @@ type admissionInput struct {
 	Mentions        []string          `json:"mentions"`
 	Project         admission.Project `json:"project"`
 	Approval        approvalInput     `json:"approval"`
+	Server          serverInput       `json:"server"`
+	Sensitive       bool              `json:"sensitive"`
 	RunningSessions int               `json:"running_sessions"`
 }
 
@@ -44,6 +46,19 @@ type approvalInput struct {
 	PermissionUpdates []any  `json:"permission_updates"`
 	Approver          string `json:"approver"`
 	Required          string `json:"required"`
+}
+
+// serverInput is one MCP server of the owner, as configured: a ${NAME} in it
+// stands for itself. Values of variables and headers are never policy input.
+type serverInput struct {
+	Name      string   `json:"name"`
+	Source    string   `json:"source"`    // "user", "local" or "project"
+	Transport string   `json:"transport"` // "stdio", "http", "sse", "ws"
+	Command   string   `json:"command"`
+	Args      []string `json:"args"`
+	URL       string   `json:"url"`
+	Env       []string `json:"env"`     // names of the variables, letters raised, sorted
+	Headers   []string `json:"headers"` // names, letters lowered, sorted
 }
 
 // Admit judges a request to start, continue, answer or end something. It
@@ -89,11 +104,13 @@ func (s *Set) describeAdmission(r admission.Request) (admissionInput, error) {
 		Schema: "admission/v1", Profile: s.options.Profile, Action: string(r.Action), SessionID: r.SessionID,
 		Grants: list(s.options.Grants), Parameters: map[string]any{}, Names: []string{}, Env: []string{},
 		Cwd: r.Cwd, CwdInsideRoots: r.CwdInsideRoots, Roots: list(r.Roots), AdditionalDirs: []dirInput{},
-		Trusted: r.Trusted, Mentions: list(r.Mentions), RunningSessions: r.RunningSessions,
+		Trusted: r.Trusted, Mentions: list(r.Mentions), RunningSessions: r.RunningSessions, Sensitive: r.Sensitive,
+		Server: serverInput(r.Server),
 		Project: admission.Project{
 			SettingsFiles: list(r.Project.SettingsFiles), McpServers: list(r.Project.McpServers), GitExecKeys: list(r.Project.GitExecKeys),
 		},
 	}
+	in.Server.Args, in.Server.Env, in.Server.Headers = list(r.Server.Args), list(r.Server.Env), list(r.Server.Headers)
 	for _, d := range r.AdditionalDirs {
 		in.AdditionalDirs = append(in.AdditionalDirs, dirInput(d))
 	}

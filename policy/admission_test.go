@@ -44,6 +44,11 @@ func TestAdmit(t *testing.T) {
 		{"broken updates", nil, broken, "engine.input", "list"},
 		{"number", nil, start(`{"maxTurns":1e9999999}`), "engine.input_number", "1e9999999"},
 		{"unknown action", nil, admission.Request{Action: "configure"}, "engine.default", "no policy"},
+		{"user's server", nil, admission.Request{Action: admission.McpServer, Server: admission.Server{Name: "n", Source: "user", Command: "srv"}}, "", ""},
+		{"project's server", []string{"*"}, admission.Request{Action: admission.McpServer, Server: admission.Server{Name: "n", Source: "project", Command: "srv"}}, "admission.server", "[workspace] trusted"},
+		{"no server", nil, admission.Request{Action: admission.McpServer}, "admission.server", "[workspace] trusted"},
+		{"resume outside", []string{"*"}, admission.Request{Action: admission.Resume, Cwd: "/x"}, "admission.cwd", "/x"},
+		{"sensitive list", nil, admission.Request{Action: admission.List, Sensitive: true}, "", ""},
 		{"reply", nil, admission.Request{Action: admission.Reply}, "", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -23,3 +23,26 @@ func BenchmarkDecide(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLoad loads the built-in policies as a start does, and compiles them
+// from their text with every check, as user policies are.
+func BenchmarkLoad(b *testing.B) {
+	b.Run("compiled-ahead", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := Load(context.Background(), Options{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("from-text", func(b *testing.B) {
+		sources, err := builtinSources("dev")
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if _, err := compile(context.Background(), "builtin", sources, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -14,6 +14,7 @@ import (
 // Bounds of one decision document and of the set of them.
 const (
 	maxReason    = 500
+	maxRuleName  = 64 // bytes
 	maxDecisions = 1000
 )
 
@@ -22,7 +23,7 @@ var (
 	decisionFields = []string{"effect", "rule", "reason", "agent_message", "severity", "ops", "context", "ask", "labels"}
 	decisionWords  = []string{"halt", "deny", "ask", "modify", "allow", "context"}
 	severities     = []string{"critical", "high", "medium", "low", "info"} // strongest first
-	ruleName       = regexp.MustCompile(`^[A-Za-z0-9][\w.-]{1,63}$`)
+	ruleName       = regexp.MustCompile(`^[A-Za-z0-9][\w.-]+$`)
 )
 
 // verdict is one rule's decision.
@@ -89,7 +90,7 @@ func (v *verdict) check() error {
 	}
 	quiet := v.word == "allow" || v.word == "context"
 	switch {
-	case !ruleName.MatchString(v.Rule):
+	case len(v.Rule) > maxRuleName || !ruleName.MatchString(v.Rule):
 		return fmt.Errorf("rule must be 2 to 64 letters, digits, dots, dashes")
 	case v.Reason == "" && !quiet:
 		return fmt.Errorf("effect %s needs a reason", v.word)

@@ -37,7 +37,12 @@ func compile(ctx context.Context, name string, sources []source, cfg map[string]
 	if err != nil {
 		return nil, err
 	}
-	l := &layer{name: name}
+	return newLayer(ctx, name, c, cfg)
+}
+
+// newLayer prepares the queries of compiled modules.
+func newLayer(ctx context.Context, name string, c *ast.Compiler, cfg map[string]any) (l *layer, err error) {
+	l = &layer{name: name}
 	if l.permission, err = prepare(ctx, c, permissionPackage, cfg); err != nil {
 		return nil, err
 	}

@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/gatehouse-mcp/gatehouse/internal/regular"
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
@@ -96,14 +96,7 @@ func readSources(paths []string) ([]source, error) {
 }
 
 func readModule(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxModuleBytes {
-		return "", fmt.Errorf("%s: must be a regular file of at most %d bytes", path, maxModuleBytes)
-	}
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, maxModuleBytes)
 	return string(text), err
 }
 

@@ -68,7 +68,11 @@ func Load(ctx context.Context, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	builtin, err := compile(ctx, "builtin", sources, nil)
+	c, ahead, err := compiledBuiltin(s.options.Profile, sources)
+	if err != nil {
+		return nil, fmt.Errorf("load built-in policies: %w", err)
+	}
+	builtin, err := newLayer(ctx, "builtin", c, nil)
 	if err != nil {
 		return nil, fmt.Errorf("load built-in policies: %w", err)
 	}
@@ -78,7 +82,7 @@ func Load(ctx context.Context, o Options) (*Set, error) {
 		return nil, err
 	}
 	s.revision = revision(s.options, sources, user)
-	s.options.Logger.Info("policies loaded", "profile", s.options.Profile, "user_files", len(user), "revision", s.revision)
+	s.options.Logger.Info("policies loaded", "profile", s.options.Profile, "compiled_ahead", ahead, "user_files", len(user), "revision", s.revision)
 	return s, nil
 }
 

@@ -54,10 +54,12 @@ type Request struct {
 type Server struct {
 	Name      string   // as the settings name it
 	Source    string   // "user", "local" (the user's, for this folder) or "project" (the repository's .mcp.json)
-	Transport string   // "stdio", "http", "sse", or the word of the settings
-	Command   string   // of stdio
+	Transport string   // "stdio", "http", "sse" or "ws"
+	Command   string   // of stdio; else the shell command that makes headers, mostly ""
 	Args      []string // of stdio
 	URL       string   // of the others
+	Env       []string // of stdio: names of the variables, letters raised, sorted; never values
+	Headers   []string // of the others: names, letters lowered, sorted; never values
 }
 
 // Dir is a further folder the caller asked for.

@@ -3,20 +3,20 @@
 package gatehouse.admission
 
 decisions contains {"effect": "allow", "rule": "admission.known"} if {
-	input.action in {"start", "reply", "fork", "cancel", "list", "answer"}
+	input.action in {"start", "reply", "fork", "resume", "cancel", "list", "answer"}
 }
 
 # Parameters that can start no program, leave no root, redirect no API and
 # loosen no rule. Those checked further down are here too.
 free := {
 	"additionalDirectories", "agent", "agents", "allowedTools", "betas", "cwd", "debug", "disallowedTools", "effort",
-	"enableFileCheckpointing", "fallbackModel", "forkSession", "includePartialMessages", "maxBudgetUsd", "maxTurns",
-	"model", "outputFormat", "permissionMode", "permissionRequestTimeoutMs", "persistSession", "pollOptions", "prompt",
-	"responseMode", "sessionId", "sessionInitTimeoutMs", "settingSources", "strictMcpConfig", "systemPrompt",
-	"thinking", "tools", "waitMs",
+	"enableFileCheckpointing", "fallbackModel", "forkSession", "includePartialMessages", "includeSensitive",
+	"maxBudgetUsd", "maxTurns", "model", "outputFormat", "permissionMode", "permissionRequestTimeoutMs",
+	"persistSession", "pollOptions", "prompt", "responseMode", "resumeSessionAt", "resumeToken", "sessionId",
+	"sessionInitTimeoutMs", "settingSources", "strictMcpConfig", "systemPrompt", "thinking", "tools", "waitMs",
 }
 
-opens_session if input.action in {"start", "reply", "fork"}
+opens_session if input.action in {"start", "reply", "fork", "resume"}
 
 decisions contains {
 	"effect": "deny", "rule": "admission.parameter", "severity": "high",
@@ -33,7 +33,7 @@ decisions contains {
 	"effect": "deny", "rule": "admission.cwd", "severity": "high",
 	"reason": sprintf("cwd %q is outside the workspace (rule admission.cwd); [workspace] roots names the folders a session may work in", [short(input.cwd)]),
 } if {
-	input.action in {"start", "fork"}
+	input.action in {"start", "fork", "resume"}
 	not input.cwd_inside_roots
 }
 
@@ -59,8 +59,17 @@ decisions contains {
 	"reason": "profile ci wants maxBudgetUsd for every session (rule admission.budget)",
 } if {
 	input.profile == "ci"
-	input.action == "start"
+	input.action in {"start", "resume"}
 	not "maxBudgetUsd" in input.names
+}
+
+decisions contains {
+	"effect": "deny", "rule": "admission.sensitive", "severity": "medium",
+	"reason": needs(sprintf("a look at sessions with their folders and prompts in profile %s", [input.profile]), "admission.sensitive", "includeSensitive"),
+} if {
+	input.sensitive
+	input.profile in {"ci", "locked"}
+	not granted("includeSensitive")
 }
 
 granted(name) if name in input.grants

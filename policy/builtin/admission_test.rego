@@ -1,10 +1,13 @@
 package gatehouse.admission_test
 
+no_server := {"name": "", "source": "", "transport": "", "command": "", "args": [], "url": "", "env": [], "headers": []}
+
 ask(action, changes) := object.union(
 	{
 		"schema": "admission/v1", "profile": "dev", "action": action, "session_id": "", "grants": [], "parameters": {}, "names": [],
 		"env": [], "cwd": "/w", "cwd_inside_roots": true, "roots": ["/w"], "additional_dirs": [], "trusted": false, "mentions": [],
 		"project": {"settings_files": [], "mcp_servers": [], "git_exec_keys": []}, "running_sessions": 0,
+		"server": no_server, "sensitive": false,
 		"approval": {"request_id": "", "tool": "", "effect": "allow", "input_changed": false, "permission_updates": [], "approver": "caller", "required": ""},
 	},
 	changes,
@@ -17,7 +20,7 @@ decided(doc) := found if found := data.gatehouse.admission.decisions with input 
 denied(doc) := {d.rule | some d in decided(doc); d.effect == "deny"}
 
 test_every_action_is_known if {
-	every action in ["start", "reply", "fork", "cancel", "list", "answer"] {
+	every action in ["start", "reply", "fork", "resume", "cancel", "list", "answer"] {
 		denied(ask(action, {})) == set()
 		count(decided(ask(action, {}))) == 1
 	}
@@ -40,6 +43,7 @@ test_reason_names_the_line if {
 
 test_folders if {
 	denied(ask("start", {"cwd_inside_roots": false})) == {"admission.cwd"}
+	denied(ask("fork", {"cwd_inside_roots": false})) == {"admission.cwd"}
 	denied(ask("reply", {"cwd_inside_roots": false})) == set()
 	denied(ask("start", {"additional_dirs": [{"path": "/x", "inside": false}]})) == {"admission.directories"}
 	denied(ask("start", {"additional_dirs": [{"path": "/w/x", "inside": true}]})) == set()

@@ -85,6 +85,16 @@ test_tools if {
 	"ask:tools.question" in rules(call("AskUserQuestion", {}))
 }
 
+test_forms if {
+	form := call("Elicitation", {
+		"door": "elicitation", "paths_known": false,
+		"tool": {"input": {"mcp_server_name": "ext", "message": "m", "mode": "form", "requested_schema": {"type": "object"}}},
+	})
+	rules(form) == {"deny:locked.tool"} # nothing else of any profile speaks
+	"deny:caller.disallowed" in rules(object.union(form, {"disallowed_by_caller": {"matched": true, "rule": "Elicitation"}}))
+	"deny:egress.metadata" in rules(object.union(form, {"url": {"host": "169.254.169.254"}}))
+}
+
 test_other_profiles if {
 	"deny:ci.budget" in rules(call("Read", {"budget": {"usd_limit": 0}}))
 	"deny:readonly.write" in rules(call("Write", {}))

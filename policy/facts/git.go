@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/regular"
 )
 
 // Git is what is known about a git command; Subcommand is empty for others.
@@ -92,7 +94,7 @@ func configRuns(path string) bool {
 	if err != nil || !info.Mode().IsRegular() {
 		return true // also where .git is a file that points elsewhere
 	}
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return true
 	}
