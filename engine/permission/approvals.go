@@ -113,9 +113,10 @@ func (a *Approvals) Get(id string) (Question, error) {
 	return q, nil
 }
 
-// Answer gives v to the waiter. ErrNotFound when somebody else was first or the
-// deadline passed.
-func (a *Approvals) Answer(id string, v Verdict) error {
+// Answer gives v to the waiter, after it has called before, if that is not nil.
+// ErrNotFound when somebody else was first or the deadline passed; before is
+// not called then. It must not use the Approvals.
+func (a *Approvals) Answer(id string, v Verdict, before func()) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	q, ok := a.open[id]
@@ -123,6 +124,9 @@ func (a *Approvals) Answer(id string, v Verdict) error {
 		return ErrNotFound
 	}
 	delete(a.open, id)
+	if before != nil {
+		before()
+	}
 	q.answer <- v // buffered, and only the one who removed q sends
 	return nil
 }

@@ -58,6 +58,7 @@ const (
 	DoorAsk     Door = "can_use_tool" // the CLI's permission question: the decision point
 	DoorAnswer  Door = "answer"       // an input changed by an approver, judged again
 	DoorMention Door = "mention"      // an @path in a prompt, judged as a Read
+	DoorForm    Door = "elicitation"  // a form of an MCP server, judged as a tool Elicitation
 )
 
 // Request is one tool call to judge. Every field is filled by the engine.

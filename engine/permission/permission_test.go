@@ -146,10 +146,10 @@ func TestApprovals(t *testing.T) {
 		if _, err := a.Open(Request{}, Decision{}, time.Hour); !errors.Is(err, ErrFull) {
 			t.Errorf("third question: %v", err)
 		}
-		if err := a.Answer(q.ID, Verdict{Allow: true}); err != nil {
+		if err := a.Answer(q.ID, Verdict{Allow: true}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Answer(q.ID, Verdict{}); !errors.Is(err, ErrNotFound) {
+		if err := a.Answer(q.ID, Verdict{}, nil); !errors.Is(err, ErrNotFound) {
 			t.Errorf("second answer: %v", err)
 		}
 		if v := a.Wait(context.Background(), q); !v.Allow {
@@ -159,7 +159,7 @@ func TestApprovals(t *testing.T) {
 		if v := a.Wait(context.Background(), late); v.Allow || v.Source != "timeout" || time.Since(start) != time.Hour {
 			t.Errorf("verdict = %+v after %s", v, time.Since(start))
 		}
-		if err := a.Answer(late.ID, Verdict{Allow: true}); !errors.Is(err, ErrNotFound) {
+		if err := a.Answer(late.ID, Verdict{Allow: true}, nil); !errors.Is(err, ErrNotFound) {
 			t.Errorf("answer after the deadline: %v", err)
 		}
 		if len(a.Pending()) != 0 {
@@ -176,7 +176,7 @@ func TestPollingDoesNotExtendTheDeadline(t *testing.T) {
 		if _, err := a.Get(q.ID); !errors.Is(err, ErrNotFound) {
 			t.Errorf("get: %v", err)
 		}
-		if err := a.Answer(q.ID, Verdict{Allow: true}); !errors.Is(err, ErrNotFound) {
+		if err := a.Answer(q.ID, Verdict{Allow: true}, nil); !errors.Is(err, ErrNotFound) {
 			t.Errorf("answer: %v", err)
 		}
 		if v := a.Wait(context.Background(), q); v.Allow {

@@ -1,10 +1,11 @@
 // Package fakeapi is a scripted Messages API on loopback, so that a real CLI
-// can be driven by tests without a network, a key or a model.
+// can be driven without a network, a key or a model: by tests, and by the
+// command that checks the gate on a user's machine.
 //
 // Write a [Scenario], hand it to [New] and point the CLI's base URL at
 // [Server.URL]. Every model reply comes from the script, in order; what the
 // CLI sent is kept in [Server.Requests], which is the proof of what a model
-// would have read. The package is for tests only.
+// would have read.
 package fakeapi
 
 import (

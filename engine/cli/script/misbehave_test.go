@@ -99,7 +99,7 @@ func TestReveal(t *testing.T) {
 	t.Setenv("SCRIPT_TEST_VARIABLE", "value")
 	for what, want := range map[string]string{
 		"args": `["--output-format","stream-json"`, "prompt": `"go"`, "env:SCRIPT_TEST_VARIABLE": `"value"`,
-		"env:SCRIPT_TEST_UNSET": "null", "cwd": `"/`, "initialize": "null",
+		"env:SCRIPT_TEST_UNSET": "null", "cwd": `"/`, "initialize": "null", "mcp-config": "null",
 	} {
 		h := start(t, Scenario{Turns: [][]Step{{{Reveal: what}}}})
 		h.say("go")

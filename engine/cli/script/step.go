@@ -18,7 +18,7 @@ type Step struct {
 	Agent      *Agent    `json:"agent,omitempty"`    // a sub-agent
 	Result     *Result   `json:"result,omitempty"`   // overrides fields of this turn's result frame
 	APIRetry   *APIRetry `json:"api_retry,omitempty"`
-	Reveal     string    `json:"reveal,omitempty"` // a text block holding JSON: args, cwd, prompt, initialize, answer, env:NAME
+	Reveal     string    `json:"reveal,omitempty"` // a text block holding JSON: args, cwd, prompt, initialize, answer, mcp-config, env:NAME
 	SleepMS    int       `json:"sleep_ms,omitempty"`
 	Exit       *Exit     `json:"exit,omitempty"`            // in the middle of the turn
 	Interrupt  bool      `json:"wait_interrupt,omitempty"`  // blocks until the turn is interrupted or stdin ends

@@ -150,6 +150,8 @@ func (p *process) reveal(a *actor, what string) string {
 	switch {
 	case what == "args":
 		v = p.opt.args
+	case what == "mcp-config":
+		v = p.mcpConfig()
 	case what == "cwd":
 		v = p.cwd
 	case what == "prompt":
@@ -172,6 +174,28 @@ func (p *process) reveal(a *actor, what string) string {
 		return err.Error()
 	}
 	return string(line)
+}
+
+// mcpConfig is what the file of --mcp-config holds, and its mode; nil without one.
+func (p *process) mcpConfig() any {
+	for _, arg := range p.opt.args {
+		path, ok := strings.CutPrefix(arg, "--mcp-config=")
+		if !ok {
+			continue
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return map[string]any{"error": err.Error()}
+		}
+		info, err := os.Stat(path)
+		var servers map[string]any
+		if err != nil || json.Unmarshal(raw, &servers) != nil {
+			return map[string]any{"error": "no JSON object"}
+		}
+		servers["mode"] = info.Mode().String()
+		return servers
+	}
+	return nil
 }
 
 // spawn starts a child that outlives this process unless somebody sweeps it.
