@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
@@ -40,7 +41,9 @@ func (s *Session) Answer(ctx context.Context, a Answer) error {
 	if err != nil {
 		return err
 	}
-	if err := s.approvals.Answer(q.ID, v); err != nil {
+	s.touch()
+	// Rules count before the CLI hears the answer, and only if this one is it.
+	if err := s.approvals.Answer(q.ID, v, func() { s.follow(v.Permissions) }); err != nil {
 		return Errorf(PermissionRequestNotFound, "request %q: %w", a.RequestID, err)
 	}
 	s.close(q.ID)
@@ -78,6 +81,9 @@ func (s *Session) verdict(ctx context.Context, a Answer, q permission.Question) 
 		}
 		return permission.Verdict{Message: message, Interrupt: a.Interrupt, Source: source}, nil
 	}
+	if q.Request.Door == permission.DoorForm {
+		return s.fill(ctx, a, q, source)
+	}
 	input := q.Request.Input
 	if len(a.UpdatedInput) > 0 && !bytes.Equal(a.UpdatedInput, input) {
 		if err := s.judgeChanged(ctx, a.UpdatedInput, q); err != nil {
@@ -85,7 +91,7 @@ func (s *Session) verdict(ctx context.Context, a Answer, q permission.Question) 
 		}
 		input = a.UpdatedInput
 	}
-	if err := s.applyUpdates(a.UpdatedPermissions); err != nil {
+	if err := s.checkUpdates(a.UpdatedPermissions); err != nil {
 		return permission.Verdict{}, err
 	}
 	return permission.Verdict{Allow: true, Input: input, Permissions: a.UpdatedPermissions, Source: source}, nil
@@ -93,16 +99,31 @@ func (s *Session) verdict(ctx context.Context, a Answer, q permission.Question) 
 
 // judgeChanged judges an input that the approver changed: a deny is final.
 func (s *Session) judgeChanged(ctx context.Context, input json.RawMessage, q permission.Question) error {
-	switch {
-	case !json.Valid(input) || !isObject(input):
-		return Errorf(InvalidArgument, "updatedInput: want a JSON object, the whole input of the tool")
-	case control.Check(input) != nil || !bytes.Equal(control.Sanitize(input), input):
-		return Errorf(InvalidArgument, "updatedInput holds a key twice, a text that is no Unicode, or more than %d levels; send one plain object", control.MaxDepth)
-	case holdsMark(input):
+	if err := plainObject(input); err != nil {
+		return Errorf(InvalidArgument, "updatedInput: %w", err)
+	}
+	if holdsMark(input) {
 		return Errorf(InvalidArgument, "updatedInput holds a redaction placeholder, so it is not what would run; leave updatedInput out to run the original, or write the value yourself")
 	}
 	r := q.Request
-	r.Input, r.Door = input, permission.DoorAnswer
+	r.Input = input
+	return s.judgeAgain(ctx, r)
+}
+
+// plainObject refuses what two readers could understand differently.
+func plainObject(input json.RawMessage) error {
+	switch {
+	case !json.Valid(input) || !isObject(input):
+		return errors.New("want a JSON object, the whole input of the tool")
+	case control.Check(input) != nil || !bytes.Equal(control.Sanitize(input), input):
+		return fmt.Errorf("holds a key twice, a text that is no Unicode, or more than %d levels; send one plain object", control.MaxDepth)
+	}
+	return nil
+}
+
+// judgeAgain judges what an approver added or changed.
+func (s *Session) judgeAgain(ctx context.Context, r permission.Request) error {
+	r.Door = permission.DoorAnswer
 	d := s.engine.chain.Decide(ctx, r)
 	if d.Effect == permission.Allow || d.Effect == permission.Ask && len(d.UpdatedInput) == 0 {
 		return nil
@@ -131,32 +152,62 @@ type permissionUpdate struct {
 	Destination string `json:"destination"`
 	Mode        string `json:"mode"`
 	Behavior    string `json:"behavior"`
+
+	Rules []permissionRule `json:"rules"`
 }
 
-// applyUpdates checks updates that policy has granted once more for what no
-// policy may grant, and follows a change of mode.
-func (s *Session) applyUpdates(raw json.RawMessage) error {
+// updated is what becomes of a mode and rules by updates. It checks updates
+// that policy has granted once more for what no policy may grant.
+func updated(mode string, rules sessionRules, raw json.RawMessage) (string, sessionRules, error) {
 	if len(raw) == 0 {
-		return nil
+		return mode, rules, nil
 	}
 	var list []permissionUpdate
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return Errorf(InvalidArgument, "updatedPermissions: want an array of updates: %w", errors.Unwrap(err))
+		return mode, rules, Errorf(InvalidArgument, "updatedPermissions: want an array of updates: %w", errors.Unwrap(err))
 	}
 	for _, u := range list {
+		var err error
 		switch {
 		case u.Destination != "session":
-			return Errorf(PermissionDenied, "updatedPermissions refused by rule engine.destination: destination %q would write a settings file; only \"session\" may pass", clip(u.Destination))
+			err = Errorf(PermissionDenied, "updatedPermissions refused by rule engine.destination: destination %q would write a settings file; only \"session\" may pass", clip(u.Destination))
 		case u.Type == "setMode" && u.Mode != "default" && u.Mode != "plan" && u.Mode != "acceptEdits":
-			return Errorf(PermissionDenied, "updatedPermissions refused by rule engine.mode: mode %q is looser than policy can follow", clip(u.Mode))
+			err = Errorf(PermissionDenied, "updatedPermissions refused by rule engine.mode: mode %q is looser than policy can follow", clip(u.Mode))
+		case u.Type == "setMode":
+			mode = u.Mode
+		case u.Type == "addRules":
+			rules, err = rules.with(u)
+		}
+		if err != nil {
+			return mode, rules, err
 		}
 	}
+	return mode, rules, nil
+}
+
+// checkUpdates says whether updates could be applied now.
+func (s *Session) checkUpdates(raw json.RawMessage) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, u := range list {
-		if u.Type == "setMode" {
-			s.mode = u.Mode
-		}
+	_, _, err := updated(s.mode, s.rules, raw)
+	return err
+}
+
+// applyUpdates follows changes of mode and added rules.
+func (s *Session) applyUpdates(raw json.RawMessage) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	mode, rules, err := updated(s.mode, s.rules, raw)
+	if err == nil {
+		s.mode, s.rules = mode, rules
 	}
-	return nil
+	return err
+}
+
+// follow applies updates of the answer that counts. They were checked; those
+// that another answer made impossible in between are left out.
+func (s *Session) follow(raw json.RawMessage) {
+	if err := s.applyUpdates(raw); err != nil {
+		s.engine.log.Warn("updated permissions", "session", s.id, "error", err)
+	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
@@ -20,6 +21,10 @@ func (s *Session) Cancel(ctx context.Context, reason, source string) error {
 	return nil
 }
 
+// unfinished are the sources of cancels that nobody meant for good: such a
+// session may be resumed by its token.
+var unfinished = []string{"shutdown", "start", "idle"}
+
 // cancel changes the state and begins the stop; false when it was cancelled before.
 func (s *Session) cancel(reason, source string) bool {
 	s.mu.Lock()
@@ -28,8 +33,12 @@ func (s *Session) cancel(reason, source string) bool {
 		return false
 	}
 	s.cancelReason, s.cancelSource, s.cancelledTime = reason, source, time.Now()
-	p := s.proc
+	s.final = !slices.Contains(unfinished, source)
+	p, final := s.proc, s.final
 	s.mu.Unlock()
+	if final {
+		s.remember()
+	}
 	if p != nil {
 		p.end(ended{"cancel"}) // pending questions are denied
 	}

@@ -41,13 +41,13 @@ const (
 	DefaultMaxConcurrent   = 5
 	DefaultTurnTimeout     = 4 * time.Hour
 	DefaultIdleTTL         = 30 * time.Minute
+	DefaultWarmTTL         = 30 * time.Second
 	DefaultMaxPending      = 64
 	DefaultMaxDenials      = 20
 	DefaultApprovalTimeout = time.Minute
 	DefaultInitTimeout     = 10 * time.Second
 
 	maxSessions = 1000 // sessions kept at once, ended ones included
-	warmFor     = 30 * time.Second
 	sweepEvery  = 5 * time.Second
 )
 
@@ -58,6 +58,8 @@ type Engine struct {
 	slots *slots
 	log   *slog.Logger
 
+	sealer *sealer // of resume tokens; nil without a secret
+
 	ctx  context.Context // of every session; ends with Close
 	stop context.CancelFunc
 	work sync.WaitGroup // sweeper and every session's goroutines
@@ -65,6 +67,7 @@ type Engine struct {
 	mu       sync.Mutex
 	sessions map[string]*Session
 	versions map[string]string // by executable, checked once
+	claimed  map[string]bool   // session ids that a process works for
 	closed   bool
 }
 
@@ -77,10 +80,14 @@ func New(o Options) (*Engine, error) {
 	if o.Unattended {
 		fallback = permission.Deny
 	}
+	sealer, err := newSealer(o.ResumeSecret)
+	if err != nil {
+		return nil, err
+	}
 	e := &Engine{
-		o: o, log: o.Logger, slots: newSlots(o.MaxConcurrent),
+		o: o, log: o.Logger, sealer: sealer, slots: newSlots(o.MaxConcurrent),
 		chain:    permission.Chain{Deciders: o.Deciders, Default: fallback},
-		sessions: make(map[string]*Session), versions: make(map[string]string),
+		sessions: make(map[string]*Session), versions: make(map[string]string), claimed: make(map[string]bool),
 	}
 	e.ctx, e.stop = context.WithCancel(context.Background())
 	e.work.Go(e.sweep) // ends with e.ctx
@@ -103,6 +110,8 @@ func (o *Options) complete() error {
 	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
 	o.TurnTimeout = cmp.Or(o.TurnTimeout, DefaultTurnTimeout)
 	o.IdleTTL = cmp.Or(o.IdleTTL, DefaultIdleTTL)
+	o.WarmTTL = cmp.Or(o.WarmTTL, DefaultWarmTTL)
+	o.ResumeTTL = cmp.Or(o.ResumeTTL, DefaultResumeTTL)
 	o.MaxPending = cmp.Or(o.MaxPending, DefaultMaxPending)
 	o.MaxDenials = cmp.Or(o.MaxDenials, DefaultMaxDenials)
 	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
@@ -137,22 +146,39 @@ func resolveAll(paths []string) ([]string, error) {
 	return out, nil
 }
 
-// Session returns a session by id; the error's code is SESSION_NOT_FOUND.
+// Session returns a session by id; the error's code is SESSION_NOT_FOUND. A
+// session that is looked up is in use: its idle time begins anew.
 func (e *Engine) Session(id string) (*Session, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if s := e.sessions[id]; s != nil {
+		s.touch()
 		return s, nil
 	}
-	return nil, Errorf(SessionNotFound, "session %q is not known: it expired, or the server was restarted; start a new one", id)
+	return nil, e.notKnown(id)
 }
 
-// Sessions lists all sessions, newest first. Listing is a decision too.
-func (e *Engine) Sessions(ctx context.Context) ([]*Session, error) {
-	if err := e.admit(ctx, admission.Request{Action: admission.List, Roots: e.o.Roots}); err != nil {
+// Sessions lists all sessions, newest first. Listing is a decision too;
+// sensitive says that folders, system prompts and agents will be shown.
+func (e *Engine) Sessions(ctx context.Context, sensitive bool) ([]*Session, error) {
+	if err := e.admit(ctx, admission.Request{Action: admission.List, Roots: e.o.Roots, Sensitive: sensitive}); err != nil {
 		return nil, err
 	}
 	return e.all(), nil
+}
+
+// Inspect returns one session as Session does, where policy lets it be shown.
+func (e *Engine) Inspect(ctx context.Context, id string, sensitive bool) (*Session, error) {
+	s, err := e.Session(id)
+	if err != nil {
+		return nil, err
+	}
+	r := s.admission(admission.List, "", nil)
+	r.Sensitive = sensitive
+	if err := e.admit(ctx, r); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (e *Engine) all() []*Session {
@@ -174,6 +200,9 @@ func (e *Engine) register(s *Session) error {
 	}
 	if len(e.sessions) >= maxSessions {
 		return Errorf(Limit, "%d sessions are kept already; cancel some, or wait until idle ones expire", maxSessions)
+	}
+	if e.sessions[s.id] != nil {
+		return Errorf(SessionBusy, "session %s is being resumed already; poll it", s.id)
 	}
 	e.sessions[s.id] = s
 	return nil
@@ -208,6 +237,7 @@ func (e *Engine) Close(ctx context.Context) error {
 
 // sweep ends what has been idle or running for too long.
 func (e *Engine) sweep() {
+	e.dropRecords(time.Now())
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
@@ -222,28 +252,42 @@ func (e *Engine) sweep() {
 	}
 }
 
-func (e *Engine) forget(id string) {
+// forget drops a session; one resumed under the same id since stays.
+func (e *Engine) forget(s *Session) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.sessions, id)
+	if e.sessions[s.id] == s {
+		delete(e.sessions, s.id)
+	}
 }
 
 // admit asks every admission decider; anything but an allow of all refuses.
 func (e *Engine) admit(ctx context.Context, r admission.Request) error {
-	if len(e.o.Admission) == 0 {
-		return Errorf(PermissionDenied, "%s refused by rule engine.no_policy: no admission policy is loaded", r.Action)
-	}
-	r.RunningSessions = e.running()
-	for _, d := range e.o.Admission {
-		decision, err := admitOne(ctx, d, r)
-		if err != nil {
-			return Errorf(PermissionDenied, "%s refused by rule engine.error: the admission policy ended with an error: %w", r.Action, err)
-		}
-		if decision.Effect != permission.Allow {
-			return Errorf(PermissionDenied, "%s refused by rule %s: %s", r.Action, decision.Rule, decision.Reason)
-		}
+	d, err := e.judgeAdmission(ctx, r)
+	switch {
+	case err != nil:
+		return Errorf(PermissionDenied, "%s refused by rule %s: %s: %w", r.Action, d.Rule, d.Reason, err)
+	case d.Effect != permission.Allow:
+		return Errorf(PermissionDenied, "%s refused by rule %s: %s", r.Action, d.Rule, d.Reason)
 	}
 	return nil
+}
+
+// judgeAdmission returns the first decision that does not allow, or the last
+// one. With an error the decision is a deny.
+func (e *Engine) judgeAdmission(ctx context.Context, r admission.Request) (permission.Decision, error) {
+	d := permission.Decision{Effect: permission.Deny, Rule: "engine.no_policy", Reason: "no admission policy is loaded"}
+	r.RunningSessions = e.running()
+	for _, decider := range e.o.Admission {
+		var err error
+		if d, err = admitOne(ctx, decider, r); err != nil {
+			return permission.Decision{Effect: permission.Deny, Rule: "engine.error", Reason: "the admission policy ended with an error"}, err
+		}
+		if d.Effect != permission.Allow {
+			break
+		}
+	}
+	return d, nil
 }
 
 func admitOne(ctx context.Context, d admission.Decider, r admission.Request) (out permission.Decision, err error) {
@@ -313,7 +357,7 @@ func stderrOf(err error) string {
 	if !ok || len(exit.Stderr) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; stderr: %.400q", strings.TrimSpace(string(exit.Stderr)))
+	return fmt.Sprintf("; stderr: %.400q%s", strings.TrimSpace(string(exit.Stderr)), gitBashHint(string(exit.Stderr)))
 }
 
 func parseVersion(s string) ([3]int, bool) {

@@ -23,6 +23,8 @@ func TestMain(m *testing.M) {
 		os.Exit(script.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each scripted CLI waits a second at its end
+	// The developer's own MCP servers are not a test's.
+	os.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(os.TempDir(), "gatehouse-test-no-config"))
 	code := m.Run()
 	if left := leaked(); left != "" && code == 0 {
 		fmt.Fprintln(os.Stderr, "goroutines are left after the tests:\n"+left)
@@ -313,7 +315,7 @@ func TestStartFailures(t *testing.T) {
 			if err == nil || engine.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.part) {
 				t.Fatalf("err = %v, want %s with %q", err, c.code, c.part)
 			}
-			if list, _ := h.Sessions(context.Background()); len(list) != 0 {
+			if list, _ := h.Sessions(context.Background(), false); len(list) != 0 {
 				t.Errorf("%d sessions are left", len(list))
 			}
 		})

@@ -4,11 +4,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/cli"
 )
 
 // ownSecrets never reach a session: who reads them could forge our tokens or
 // reconfigure us.
 var ownSecrets = []string{"CLAUDE_CODE_MCP_RESUME_SECRET", "CLAUDE_CODE_MCP_ALLOW_DISK_RESUME"}
+
+// SessionVariable is set in the environment of everything a session starts, to
+// the session's id. Who starts sessions should refuse to where it is set, as
+// they would run beside the limits of this engine.
+const SessionVariable = cli.MarkerEnv
 
 // gateSwitches change which program runs, load code into it, or switch the
 // CLI's questions, hooks or settings off. They are dropped from the owner's
@@ -48,6 +55,7 @@ func (e *Engine) environment(caller map[string]string) []string {
 		values["CLAUDE_CODE_DISABLE_ATTACHMENTS"] = "1"
 	}
 	guardGit(values)
+	e.passGitBash(values)
 	env := make([]string, 0, len(values))
 	for name, value := range values {
 		env = append(env, name+"="+value)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/regular"
 )
 
 // A slash command's own text can mention files, which the CLI attaches without
@@ -78,15 +78,6 @@ func (s *Session) userSettingsFolder() string {
 }
 
 func readCommand(path string) (string, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return "", err
-	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s: not a regular file", path)
-	case info.Size() > maxMemoryFile:
-		return "", fmt.Errorf("%s: over %d bytes", path, maxMemoryFile)
-	}
-	raw, err := os.ReadFile(path)
+	raw, err := regular.Read(path, maxMemoryFile)
 	return string(raw), err
 }

@@ -16,7 +16,7 @@ import (
 //
 // "ask *" makes the CLI ask before every valid call, whatever other rules,
 // modes and lists say; the managed lock keeps hooks of others from answering
-// first; strict MCP configuration keeps a repository's servers away.
+// first; with strict MCP configuration the CLI starts no server we did not hand it.
 
 // hookTimeout is in seconds: a day, far below the 2^31 ms at which the CLI's timer overflows.
 const hookTimeout = 86400
@@ -24,6 +24,7 @@ const hookTimeout = 86400
 // launch is one way to start the CLI for a session.
 type launch struct {
 	resume   string // session id to resume, "" for a new one
+	at       string // UUID of the last message to keep, "" for all
 	fork     bool
 	isolated bool // no settings file at all
 }
@@ -98,6 +99,16 @@ func (s *Session) args(l launch, mcpConfig string) ([]string, error) {
 	default:
 		args = append(args, "--session-id="+s.id)
 	}
+	if l.at != "" {
+		args = append(args, "--resume-session-at="+l.at)
+	}
+	budget, err := s.budgetLeft()
+	if err != nil {
+		return nil, err
+	}
+	if budget > 0 {
+		args = append(args, "--max-budget-usd="+strconv.FormatFloat(budget, 'f', -1, 64))
+	}
 	return append(args, s.parameterArgs()...), nil
 }
 
@@ -110,7 +121,13 @@ func (s *Session) sources(l launch) []string {
 		return nil
 	case s.params.SettingSources != nil:
 		return *s.params.SettingSources
-	case s.trusted:
+	}
+	return defaultSources(s.trusted)
+}
+
+// defaultSources are the settings files a folder's sessions read live.
+func defaultSources(trusted bool) []string {
+	if trusted {
 		return []string{"user", "project", "local"}
 	}
 	return []string{"user"}
@@ -138,9 +155,6 @@ func (s *Session) parameterArgs() []string {
 	if p.MaxTurns > 0 {
 		add("--max-turns", strconv.Itoa(p.MaxTurns))
 	}
-	if p.MaxBudgetUSD > 0 {
-		add("--max-budget-usd", strconv.FormatFloat(p.MaxBudgetUSD, 'f', -1, 64))
-	}
 	for _, d := range s.dirs {
 		add("--add-dir", d)
 	}
@@ -166,13 +180,14 @@ func (s *Session) parameterArgs() []string {
 
 func (s *Session) persists() bool { return s.params.PersistSession == nil || *s.params.PersistSession }
 
-// writeMcpConfig puts the caller's servers into a private file, since argv is
+// writeMcpConfig puts a launch's servers into a private file, since argv is
 // readable by every user of the machine. It returns "" when there are none.
-func (s *Session) writeMcpConfig() (path string, err error) {
-	if len(s.params.McpServers) == 0 {
-		return "", nil
+func (s *Session) writeMcpConfig(l launch) (path string, err error) {
+	servers, err := s.mcpServers(l)
+	if err != nil || len(servers) == 0 {
+		return "", err
 	}
-	body, err := json.Marshal(map[string]json.RawMessage{"mcpServers": s.params.McpServers})
+	body, err := json.Marshal(map[string]json.RawMessage{"mcpServers": servers})
 	if err != nil {
 		return "", Errorf(InvalidArgument, "mcpServers: want an object of server configurations: %w", err)
 	}

@@ -104,6 +104,7 @@ func TestEnvironment(t *testing.T) {
 		"CLAUDE_CODE_MCP_RESUME_SECRET=s", "BASH_ENV=x", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=n",
 	}}}
 	got := e.environment(map[string]string{"CI": "1", "LD_LIBRARY_PATH": "x", "ld_audit": "x"})
+	got = slices.DeleteFunc(got, func(kv string) bool { return strings.HasPrefix(kv, gitBashVariable+"=") }) // where Git for Windows is installed
 	want := []string{
 		"ANTHROPIC_API_KEY=k", "CI=1", "CLAUDE_CODE_DISABLE_ATTACHMENTS=1", "DISABLE_AUTOUPDATER=1", "GIT_CONFIG_COUNT=2",
 		"GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_0=n", "GIT_CONFIG_VALUE_1=false", "HOME=/h", "KEEP=1",
@@ -223,6 +224,8 @@ func TestApplyUpdates(t *testing.T) {
 		mode string
 	}{
 		{``, "", "default"},
+		{`[{"type":"addRules","destination":"session","behavior":"ask","rules":[{"toolName":"Bash"}]}]`, InvalidArgument, "default"},
+		{`[{"type":"setMode","mode":"plan","destination":"session"},{"type":"addRules","destination":"session","behavior":"allow","rules":[{"toolName":"Bash","ruleContent":"ls)"}]}]`, InvalidArgument, "default"},
 		{`[{"type":"setMode","mode":"acceptEdits","destination":"session"}]`, "", "acceptEdits"},
 		{`[{"type":"addRules","destination":"session","behavior":"allow"}]`, "", "default"},
 		{`[{"type":"addRules","destination":"localSettings"}]`, PermissionDenied, "default"},

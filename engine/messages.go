@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
@@ -19,12 +20,12 @@ func (p *process) HandleMessage(_ context.Context, kind string, fields map[strin
 		p.handleUser(fields)
 	case "stream_event":
 		if s.params.PartialMessages {
-			s.append(event.Partial, pick(fields, "event", "parent_tool_use_id"))
+			s.appendPicked(event.Partial, "", fields, "event", "parent_tool_use_id")
 		}
 	case "result":
 		p.handleResult(fields)
 	case "rate_limit_event":
-		s.append(event.Progress, merge("rate_limit", pick(fields, "rate_limit_info")))
+		s.appendPicked(event.Progress, "rate_limit", fields, "rate_limit_info")
 	case "transcript_mirror":
 	default:
 		s.append(event.Progress, map[string]any{"type": "unknown", "messageType": clip(kind)})
@@ -45,16 +46,6 @@ func clip(s string) string {
 	return s
 }
 
-func pick(fields map[string]json.RawMessage, keys ...string) map[string]any {
-	out := make(map[string]any, len(keys)+1)
-	for _, k := range keys {
-		if v, ok := fields[k]; ok {
-			out[k] = v
-		}
-	}
-	return out
-}
-
 func merge(kind string, m map[string]any) map[string]any {
 	m["type"] = kind
 	return m
@@ -62,7 +53,10 @@ func merge(kind string, m map[string]any) map[string]any {
 
 func (p *process) handleAssistant(fields map[string]json.RawMessage) {
 	s := p.session
-	s.append(event.Output, merge("assistant", pick(fields, "message", "parent_tool_use_id", "error")))
+	s.appendPicked(event.Output, "assistant", fields, "error", "message", "parent_tool_use_id")
+	if !bytes.Contains(fields["message"], []byte("tool_use")) {
+		return
+	}
 	type block struct{ Type, ID string }
 	var message struct{ Content []block }
 	if json.Unmarshal(fields["message"], &message) != nil {
@@ -113,9 +107,12 @@ type frameSystem struct {
 	Model          string   `json:"model"`
 	Version        string   `json:"claude_code_version"`
 	PermissionMode string   `json:"permissionMode"`
-	TaskID         string   `json:"task_id"`
-	Status         any      `json:"status"`
-	Patch          struct {
+	McpServers     []struct {
+		Name string `json:"name"`
+	} `json:"mcp_servers"`
+	TaskID string `json:"task_id"`
+	Status any    `json:"status"`
+	Patch  struct {
 		Status string `json:"status"`
 	} `json:"patch"`
 }
@@ -158,6 +155,7 @@ func progressType(subtype string) string {
 func (p *process) handleInit(f frameSystem) {
 	s := p.session
 	s.mu.Lock()
+	first := s.info.Tools == nil
 	s.info.Tools, s.info.Model, s.info.CLIVersion = f.Tools, f.Model, f.Version
 	s.started = true
 	p.inTurn, p.unstarted = true, ""
@@ -167,6 +165,9 @@ func (p *process) handleInit(f frameSystem) {
 		s.engine.log.Warn("session init", "session", s.id, "error", err)
 	}
 	s.append(event.Progress, map[string]any{"type": "init", "model": f.Model, "tools": f.Tools, "claude_code_version": f.Version, "permissionMode": f.PermissionMode})
+	if first {
+		s.warnTools(f)
+	}
 	p.initOnce.Do(func() { close(p.inited) })
 }
 

@@ -50,11 +50,20 @@ type Options struct {
 	MaxEventBytes      int64         // events kept in memory a session; 0 = 4 MiB
 	MaxLineBytes       int           // one line of the CLI; 0 = 16 MiB
 
+	// OwnProgramServers hands sessions MCP servers that are this very program, and
+	// lets callers name it: for a program that is a server of another kind too,
+	// and whose servers start no sessions.
+	OwnProgramServers bool
+
 	WarmTTL time.Duration // a process without work is kept this long for a reply; 0 = 30 s
 
 	DiskResume   bool          // Engine.Resume may be used
 	ResumeSecret Secret        // signs resume tokens; empty: none are given out
 	ResumeTTL    time.Duration // a token is good for this long; 0 = 30 days
+
+	// StateDir holds the locks that keep two servers from working on one session.
+	// It is made if need be; a session does not start where that fails. Empty: only this engine is guarded.
+	StateDir string
 
 	Environ []string     // the owner's environment; nil: os.Environ()
 	TempDir string       // for MCP configuration files; empty: os.TempDir()

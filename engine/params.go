@@ -6,46 +6,48 @@ import (
 )
 
 // StartParams asks for a session. The zero value of every field but Prompt
-// means "the default". Field comments name the parameter clients use.
+// means "the default". The JSON names are the parameters of clients; what a
+// resume token signs has this form too.
 type StartParams struct {
-	Prompt          string    // prompt, required, not blank
-	Cwd             string    // cwd; empty: the engine's first root
-	AllowedTools    []string  // allowedTools: policy input, never handed to the CLI
-	DisallowedTools []string  // disallowedTools: policy input, and hidden from the model
-	Tools           *[]string // tools: nil = the CLI's default set; empty = none
+	Prompt          string    `json:"-"`                         // required, not blank
+	Cwd             string    `json:"cwd,omitempty"`             // empty: the engine's first root
+	AllowedTools    []string  `json:"allowedTools,omitempty"`    // policy input, never handed to the CLI
+	DisallowedTools []string  `json:"disallowedTools,omitempty"` // policy input, and hidden from the model
+	Tools           *[]string `json:"tools,omitempty"`           // nil = the CLI's default set; empty = none
 
-	PersistSession     *bool         // persistSession; nil = true
-	SessionInitTimeout time.Duration // sessionInitTimeoutMs; 0 = 10 s
-	PermissionTimeout  time.Duration // permissionRequestTimeoutMs; 0 = Options.ApprovalTimeout
+	PersistSession     *bool         `json:"persistSession,omitempty"` // nil = true
+	SessionInitTimeout time.Duration `json:"-"`                        // sessionInitTimeoutMs; 0 = 10 s
+	PermissionTimeout  time.Duration `json:"-"`                        // permissionRequestTimeoutMs; 0 = Options.ApprovalTimeout
 
-	MaxTurns        int     // maxTurns; 0 = no limit
-	MaxBudgetUSD    float64 // maxBudgetUsd; 0 = no limit
-	Model           string
-	FallbackModel   string
-	SystemPrompt    *string         // systemPrompt as a string: replaces the CLI's
-	AppendPrompt    string          // systemPrompt preset's append
-	Agents          json.RawMessage // agents: object by name
-	Agent           string
-	Effort          string // low, medium, high, max
-	Betas           []string
-	AdditionalDirs  []string        // additionalDirectories
-	OutputSchema    json.RawMessage // outputFormat.schema
-	Thinking        string          // "adaptive", "enabled", "disabled", ""
-	ThinkingBudget  int             // tokens, with "enabled"
-	Executable      string          // pathToClaudeCodeExecutable
-	McpServers      json.RawMessage // mcpServers: object by name
-	Sandbox         json.RawMessage
-	FileCheckpoints bool      // enableFileCheckpointing
-	PartialMessages bool      // includePartialMessages
-	StrictMcpConfig bool      // strictMcpConfig: accepted; always on
-	SettingSources  *[]string // settingSources; nil = user live, project as a vetted snapshot
-	Debug           bool
-	DebugFile       string
-	Env             map[string]string
+	MaxTurns        int             `json:"maxTurns,omitempty"`     // 0 = no limit
+	MaxBudgetUSD    float64         `json:"maxBudgetUsd,omitempty"` // 0 = no limit
+	Model           string          `json:"model,omitempty"`
+	FallbackModel   string          `json:"fallbackModel,omitempty"`
+	SystemPrompt    *string         `json:"systemPrompt,omitempty"`       // replaces the CLI's
+	AppendPrompt    string          `json:"appendSystemPrompt,omitempty"` // systemPrompt preset's append
+	Agents          json.RawMessage `json:"agents,omitempty"`             // object by name
+	Agent           string          `json:"agent,omitempty"`
+	Effort          string          `json:"effort,omitempty"` // low, medium, high, max
+	Betas           []string        `json:"betas,omitempty"`
+	AdditionalDirs  []string        `json:"additionalDirectories,omitempty"`
+	OutputSchema    json.RawMessage `json:"outputSchema,omitempty"`   // outputFormat.schema
+	Thinking        string          `json:"thinking,omitempty"`       // "adaptive", "enabled", "disabled", ""
+	ThinkingBudget  int             `json:"thinkingBudget,omitempty"` // tokens, with "enabled"
+	Executable      string          `json:"pathToClaudeCodeExecutable,omitempty"`
+	McpServers      json.RawMessage `json:"mcpServers,omitempty"` // object by name
+	Sandbox         json.RawMessage `json:"sandbox,omitempty"`
+	FileCheckpoints bool            `json:"enableFileCheckpointing,omitempty"`
+	PartialMessages bool            `json:"includePartialMessages,omitempty"`
+	StrictMcpConfig bool            `json:"strictMcpConfig,omitempty"` // only the caller's servers
+	SettingSources  *[]string       `json:"settingSources,omitempty"`  // nil = user live, project as a vetted snapshot
+	Debug           bool            `json:"debug,omitempty"`
+	DebugFile       string          `json:"debugFile,omitempty"`
+
+	Env map[string]string `json:"env,omitempty"`
 
 	// Raw is the caller's whole argument object by parameter name, policy input.
 	// nil is allowed for Go callers: it is then built from the fields above.
-	Raw map[string]json.RawMessage
+	Raw map[string]json.RawMessage `json:"-"`
 }
 
 // ReplyParams continues a session.

@@ -23,8 +23,7 @@ func (p *process) HandleRequest(ctx context.Context, r control.Request) (any, er
 	case "hook_callback":
 		return p.hookCallback(ctx, r), nil
 	case "elicitation":
-		p.session.notice("elicitation", "an MCP server of the session asked for a form; it was declined", map[string]any{"server": clip(r.String("mcp_server_name"))})
-		return map[string]any{"action": "decline"}, nil
+		return p.elicit(ctx, r), nil
 	}
 	p.session.notice("protocol_error", fmt.Sprintf("control request %q is not known; it was refused", clip(r.Subtype)), nil)
 	return nil, fmt.Errorf("unsupported control request subtype: %s", clip(r.Subtype))
@@ -175,15 +174,9 @@ func (p *process) ask(ctx context.Context, r permission.Request, d permission.De
 	}
 	q, err := s.open(shown, d)
 	if err != nil {
-		d.Effect, d.Rule, d.Reason = permission.Deny, "engine.max_pending", fmt.Sprintf("%s (%d, [limits] max_pending)", err, s.engine.o.MaxPending)
-		d.AgentMessage = ""
-		return p.deny(ctx, r, d)
+		return p.deny(ctx, r, s.overflow(d, err))
 	}
-	v := s.approvals.Wait(ctx, q)
-	s.close(q.ID)
-	if v.Source == "cancel" && p.ctx.Err() == nil && p.exitedEarly() == "" {
-		v.Source = "cli" // the CLI withdrew its question
-	}
+	v := p.await(ctx, q)
 	if v.Allow {
 		return p.allow(shown, v.Input, v.Permissions, d, v.Source, q.ID)
 	}
@@ -191,6 +184,23 @@ func (p *process) ask(ctx context.Context, r permission.Request, d permission.De
 	rec.Message, rec.Interrupt = v.Message, v.Interrupt || s.tooManyDenials()
 	s.append(event.PermissionResult, rec)
 	return denyAnswer{Behavior: "deny", Message: v.Message, Interrupt: rec.Interrupt}
+}
+
+// await holds a question until somebody or something settles it.
+func (p *process) await(ctx context.Context, q permission.Question) permission.Verdict {
+	v := p.session.approvals.Wait(ctx, q)
+	p.session.close(q.ID)
+	if v.Source == "cancel" && p.ctx.Err() == nil && p.exitedEarly() == "" {
+		v.Source = "cli" // the CLI withdrew its question
+	}
+	return v
+}
+
+// overflow is the denial of a question that found no place.
+func (s *Session) overflow(d permission.Decision, err error) permission.Decision {
+	d.Effect, d.Rule, d.Reason = permission.Deny, "engine.max_pending", fmt.Sprintf("%s (%d, [limits] max_pending)", err, s.engine.o.MaxPending)
+	d.AgentMessage = ""
+	return d
 }
 
 // open registers the question and tells clients of it.
@@ -250,10 +260,12 @@ func newAction(q permission.Question, timeout time.Duration) Action {
 		Summary: summary(r), Description: visible(r.Title), Rule: d.Rule, Reason: d.Reason, ToolUseID: r.ToolUseID, AgentID: r.AgentID,
 		Approver: d.Ask.Approver, CreatedAt: q.Created.UTC(), ExpiresAt: q.Deadline.UTC(), TimeoutMS: timeout.Milliseconds(),
 	}
-	switch r.Tool {
-	case "AskUserQuestion":
+	switch {
+	case r.Door == permission.DoorForm:
+		a.Type, a.Form = "form", formOf(r.Input)
+	case r.Tool == "AskUserQuestion":
 		a.Type, a.Questions = "question", field(r.Input, "questions")
-	case "ExitPlanMode":
+	case r.Tool == "ExitPlanMode":
 		a.Type = "plan"
 		_ = json.Unmarshal(field(r.Input, "plan"), &a.Plan) // no text: the input shows it
 	}
@@ -277,6 +289,9 @@ func summary(r permission.Request) string {
 			text += ": " + visible(value)
 			break
 		}
+	}
+	if r.Door == permission.DoorForm {
+		text = formOf(r.Input).summary()
 	}
 	if len(text) > summaryShown {
 		text = fmt.Sprintf("%s… (%d bytes of input)", strings.ToValidUTF8(text[:summaryShown], ""), len(r.Input))

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+	"github.com/gatehouse-mcp/gatehouse/internal/regular"
 )
 
 // Bounds of what is read from a project before a session.
@@ -56,20 +55,7 @@ func openProject(dir string) (*project, error) {
 }
 
 func (p *project) read(name string, limit int64) ([]byte, error) {
-	f, err := p.root.Open(filepath.FromSlash(name))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", name)
-	}
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if int64(len(b)) > limit {
-		return nil, fmt.Errorf("%s: over %d bytes", name, limit)
-	}
-	return b, err
+	return regular.ReadIn(p.root, filepath.FromSlash(name), limit)
 }
 
 // facts looks at the files that could start programs; they are policy input.

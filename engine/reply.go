@@ -2,7 +2,7 @@ package engine
 
 import (
 	"context"
-	"time"
+	"slices"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 )
@@ -24,6 +24,7 @@ func (s *Session) Prompt(ctx context.Context, p ReplyParams) (*Session, error) {
 	if err := s.judgeMentions(ctx, p.Prompt); err != nil {
 		return nil, err
 	}
+	s.touch()
 	if p.Fork {
 		return s.fork(ctx, p)
 	}
@@ -85,7 +86,7 @@ func (s *Session) resumption() (launch, error) {
 	defer s.mu.Unlock()
 	switch {
 	case !s.started:
-		return launch{}, nil
+		return s.origin, nil // a resume or fork that never began still is one
 	case !s.persists():
 		return launch{}, Errorf(SessionNotFound, "the session's process has ended and it was started with persistSession false, so it cannot be resumed; start a new one")
 	}
@@ -111,52 +112,11 @@ func (s *Session) fork(ctx context.Context, p ReplyParams) (*Session, error) {
 	}
 	f := s.engine.newSession(params, s.id)
 	f.cwd, f.dirs, f.trusted = s.cwd, s.dirs, s.trusted
+	s.mu.Lock()
+	f.rules.deny = slices.Clone(s.rules.deny) // what answers forbade stays so
+	s.mu.Unlock()
 	if err := f.begin(ctx, launch{resume: s.id, fork: true}, p.Prompt, p.SessionInitTimeout); err != nil {
 		return nil, err
 	}
 	return f, nil
-}
-
-// expire ends what has lasted too long: a warm process without work, a turn over
-// its limit, a session nobody asked for in a long time.
-func (s *Session) expire(now time.Time) {
-	s.mu.Lock()
-	state, touched, turnStarted := s.state, s.touched, s.turnStarted
-	p := s.proc
-	cold := p != nil && !p.inTurn && len(p.tasks) == 0 && s.persists() && !p.idleSince.IsZero() && now.Sub(p.idleSince) > warmFor
-	s.mu.Unlock()
-	o := s.engine.o
-	switch {
-	case state.Busy() && now.Sub(turnStarted) > o.TurnTimeout:
-		s.notice("limit", "the turn ran longer than [limits] turn_timeout ("+o.TurnTimeout.String()+"); the session was cancelled", nil)
-		s.cancel("turn ran longer than [limits] turn_timeout", "limit")
-	case !state.Busy() && now.Sub(touched) > o.IdleTTL && !s.backgroundWork():
-		s.cancel("idle longer than [limits] idle_ttl", "limit")
-		s.engine.forget(s.id)
-	case cold && !state.Busy():
-		s.work.Go(func() { s.cool(p) }) // ends when the process is gone
-	}
-}
-
-func (s *Session) backgroundWork() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.proc != nil && len(s.proc.tasks) > 0
-}
-
-// cool ends a warm process unless a prompt came in between.
-func (s *Session) cool(p *process) {
-	if !s.launching.TryLock() {
-		return
-	}
-	defer s.launching.Unlock()
-	s.mu.Lock()
-	still := s.proc == p && !p.inTurn && len(p.tasks) == 0 && !s.state.Busy()
-	if still {
-		p.stopping, p.cooled = true, true // a background turn may still begin; processEnded ends it
-	}
-	s.mu.Unlock()
-	if still {
-		p.stop()
-	}
 }

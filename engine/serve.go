@@ -25,6 +25,7 @@ type process struct {
 	launch  launch
 	cli     *cli.Process
 	conn    *control.Conn
+	release func()          // gives the session's id back, once the process is gone
 	ctx     context.Context // of its requests; ends with the process
 	end     context.CancelCauseFunc
 
@@ -93,14 +94,17 @@ func (s *Session) launchChecked(ctx context.Context, l launch) (*process, error)
 		return nil, refusedUnlocked()
 	}
 	s.tellIsolated()
-	p, _, err = s.launchOnce(ctx, launch{resume: l.resume, fork: l.fork, isolated: true})
+	l.isolated = true
+	p, _, err = s.launchOnce(ctx, l)
 	return p, err
 }
 
 // launchAdministered asks a process without settings files first, since a hook
 // of a settings file could run before the lock is seen to be missing.
 func (s *Session) launchAdministered(ctx context.Context, l launch) (*process, error) {
-	p, locked, err := s.launchOnce(ctx, launch{resume: l.resume, fork: l.fork, isolated: true})
+	bare := l
+	bare.isolated = true
+	p, locked, err := s.launchOnce(ctx, bare)
 	switch {
 	case err != nil:
 		return nil, err
@@ -123,7 +127,7 @@ func refusedUnlocked() error {
 // tellIsolated remembers that the session runs without settings files, and says so.
 func (s *Session) tellIsolated() {
 	s.isolated = true // guarded by s.launching
-	s.notice("gate", "managed settings of this machine replace the lock on hooks; the session runs without settings files", map[string]any{"isolated": true})
+	s.notice("gate", "managed settings of this machine replace the lock on hooks; the session runs without settings files and without MCP servers of the owner", map[string]any{"isolated": true})
 }
 
 // launchOnce starts a process, initializes it and checks its settings; locked
@@ -147,11 +151,20 @@ func (s *Session) launchOnce(ctx context.Context, l launch) (p *process, locked 
 }
 
 // spawn starts the process and the goroutines that read it.
-func (s *Session) spawn(l launch) (*process, error) {
+func (s *Session) spawn(l launch) (_ *process, err error) {
 	if s.ctx.Err() != nil {
 		return nil, Errorf(CancelledCode, "session was cancelled before its process started")
 	}
-	config, err := s.writeMcpConfig()
+	release, err := s.engine.claim(s.id)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
+	config, err := s.writeMcpConfig(l)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +180,7 @@ func (s *Session) spawn(l launch) (*process, error) {
 		removeFile(config)
 		return nil, Errorf(Internal, "start CLI: %w", err)
 	}
-	p := &process{session: s, launch: l, cli: child, inited: make(chan struct{}), pumped: make(chan struct{}), tasks: make(map[string]struct{})}
+	p := &process{session: s, launch: l, cli: child, release: release, inited: make(chan struct{}), pumped: make(chan struct{}), tasks: make(map[string]struct{})}
 	p.ctx, p.end = context.WithCancelCause(s.ctx)
 	p.conn = control.NewConn(child, p)
 	s.mu.Lock()
@@ -206,6 +219,7 @@ func (p *process) pump() {
 	}
 	p.end(ended{"process"})
 	p.cli.Stop()
+	p.release()
 	close(p.pumped)
 	p.session.processEnded(p, err)
 }
@@ -291,10 +305,11 @@ func (s *Session) stderrTail(p *process) string {
 		return ""
 	}
 	text = s.redactText(text)
+	hint := gitBashHint(text)
 	if len(text) > stderrShown {
 		text = "…" + strings.ToValidUTF8(text[len(text)-stderrShown:], "")
 	}
-	return "; stderr: " + text
+	return "; stderr: " + text + hint
 }
 
 // processEnded closes the books when a process is gone.
@@ -352,7 +367,11 @@ func (s *Session) fail(err error) {
 	if !s.Info().State.Busy() {
 		return // the end of its process was told already
 	}
-	s.endTurn(event.Error, s.failure(CodeOf(err), strings.TrimPrefix(err.Error(), "Error ["+string(CodeOf(err))+"]: ")), turnFailed)
+	r := s.failure(CodeOf(err), strings.TrimPrefix(err.Error(), "Error ["+string(CodeOf(err))+"]: "))
+	if errors.Is(err, errBudgetSpent) {
+		r.ErrorSubtype = budgetSubtype
+	}
+	s.endTurn(event.Error, r, turnFailed)
 	s.putSlot()
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -18,11 +19,13 @@ type Session struct {
 	parent  string // the session this one was forked from
 	created time.Time
 	params  StartParams // as admitted
+	shown   StartParams // the same, redacted, for whoever asks
 
 	cwd      string // resolved
 	dirs     []string
 	trusted  bool
 	snapshot snapshot
+	servers  []ownServer // of the owner, admitted; each launch but an isolated one gets them
 
 	log       *event.Log
 	approvals *permission.Approvals
@@ -34,6 +37,8 @@ type Session struct {
 	done chan struct{} // closed when nothing of a cancelled session is left
 	work sync.WaitGroup
 
+	origin    launch     // the first one; guarded by launching after begin
+	recording sync.Mutex // held while the record is written
 	launching sync.Mutex // held while a process is started or stopped
 	isolated  bool       // no settings files from now on; guarded by launching
 
@@ -42,12 +47,14 @@ type Session struct {
 	changed       chan struct{} // closed and replaced at every change of state
 	proc          *process      // nil while none runs
 	hasSlot       bool
-	touched       time.Time
+	touched       time.Time // at the last change of state, or use
+	used          time.Time // when a client or the owner last had to do with it
 	turnStarted   time.Time
 	started       bool // the CLI has told of the session at least once, so it can be resumed
 	info          Info // totals, tools, result
 	actions       map[string]Action
 	mode          string
+	rules         sessionRules // added by answers
 	approvalTTL   time.Duration
 	turn          int
 	toolCalls     int
@@ -56,6 +63,7 @@ type Session struct {
 	asks          int
 	cancelReason  string
 	cancelSource  string
+	final         bool // cancelled for good: no token resumes it
 	cancelledTime time.Time
 }
 
@@ -66,14 +74,28 @@ func (e *Engine) newSession(p StartParams, parent string) *Session {
 		log:       event.NewLog(e.o.MaxEventBytes, e.o.Redactors...),
 		approvals: permission.NewApprovals(max(e.o.MaxPending, 0)),
 		done:      make(chan struct{}), changed: make(chan struct{}),
-		touched: now, turnStarted: now, actions: make(map[string]Action), mode: "default",
+		touched: now, used: now, turnStarted: now, actions: make(map[string]Action), mode: "default",
 		approvalTTL: p.PermissionTimeout,
 	}
 	if s.approvalTTL <= 0 {
 		s.approvalTTL = e.o.ApprovalTimeout
 	}
 	s.ctx, s.end = context.WithCancelCause(e.ctx)
+	s.shown = s.covered(p)
 	return s
+}
+
+// covered is p with its texts redacted; what could not be is left out.
+func (s *Session) covered(p StartParams) StartParams {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return StartParams{}
+	}
+	var shown StartParams
+	if json.Unmarshal(s.log.Redact(s.ctx, event.Notice, raw), &shown) != nil {
+		return StartParams{}
+	}
+	return shown
 }
 
 // ID returns the session's id, a UUID.
@@ -101,6 +123,26 @@ func (s *Session) updateLocked(t trigger) error {
 	return nil
 }
 
+// touch notes that somebody asked for the session.
+func (s *Session) touch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.touched = time.Now()
+	s.used = s.touched
+}
+
+// maxWarnings bounds a session's warnings.
+const maxWarnings = 50
+
+// warn notes that a parameter will not do what it says.
+func (s *Session) warn(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.info.Warnings) < maxWarnings && !slices.Contains(s.info.Warnings, text) {
+		s.info.Warnings = append(s.info.Warnings, text)
+	}
+}
+
 // must applies a trigger that the table allows; what cannot happen is logged.
 func (s *Session) must(t trigger) {
 	if err := s.update(t); err != nil {
@@ -113,10 +155,13 @@ func (s *Session) Info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.info
-	i.ID, i.ParentID, i.State, i.Params = s.id, s.parent, s.state, s.params
+	i.ID, i.ParentID, i.State, i.Params = s.id, s.parent, s.state, s.shown
+	if i.Params.Cwd == "" {
+		i.Params.Cwd = s.cwd // the default is worth knowing
+	}
 	i.CreatedAt, i.LastActiveAt = s.created, s.touched
 	i.CancelledAt, i.CancelledReason, i.CancelledSource = s.cancelledTime, s.cancelReason, s.cancelSource
-	i.Tools = slices.Clone(i.Tools)
+	i.Tools, i.Warnings = slices.Clone(i.Tools), slices.Clone(i.Warnings)
 	if next, _ := s.log.Next(); next > 0 {
 		last := next - 1
 		i.LastEventID = &last
@@ -132,8 +177,12 @@ func (s *Session) Events(cursor *int64, max int) event.Page { return s.log.After
 func (s *Session) Wait(ctx context.Context, after int64) {
 	for {
 		next, appended := s.log.Next()
+		if after == math.MaxInt64 {
+			appended = nil // no event will do: not one of them is worth waking up for
+		}
 		s.mu.Lock()
 		news := next > after || !s.state.Busy() || len(s.actions) > 0
+		s.used = time.Now()
 		changed := s.changed
 		s.mu.Unlock()
 		if news {

@@ -50,7 +50,9 @@ func (s *Session) begin(ctx context.Context, l launch, prompt string, timeout ti
 		s.end(err)
 		return err
 	}
+	s.origin = l
 	s.takeSnapshot()
+	s.takeServers(ctx)
 	if timeout <= 0 {
 		timeout = DefaultInitTimeout
 	}
@@ -78,7 +80,7 @@ func (s *Session) begin(ctx context.Context, l launch, prompt string, timeout ti
 // abandon takes a session back whose start failed: nobody has its id.
 func (s *Session) abandon(err error) {
 	s.cancel("start failed: "+err.Error(), "start")
-	s.engine.forget(s.id)
+	s.engine.forget(s)
 }
 
 func (s *Session) executable() string {
@@ -121,7 +123,7 @@ func (s *Session) admission(action admission.Action, prompt string, raw map[stri
 	for _, d := range s.dirs {
 		r.AdditionalDirs = append(r.AdditionalDirs, admission.Dir{Path: d, Inside: insideAny(d, s.engine.o.Roots)})
 	}
-	if action != admission.Start && action != admission.Reply && action != admission.Fork {
+	if !slices.Contains([]admission.Action{admission.Start, admission.Reply, admission.Fork, admission.Resume}, action) {
 		return r // the folder's files say nothing about these
 	}
 	if p, err := openProject(s.cwd); err == nil {
@@ -166,7 +168,7 @@ func (s *Session) request(door permission.Door, tool, toolUse, agent, title stri
 		SessionID: s.id, Door: door, ToolUseID: toolUse, AgentID: agent, Tool: tool, Input: input, Title: title,
 		Session: permission.Session{
 			Cwd: s.cwd, Roots: slices.Clone(s.engine.o.Roots), AdditionalDirs: slices.Clone(s.dirs), Trusted: s.trusted, Mode: s.mode,
-			AllowedTools: slices.Clone(s.params.AllowedTools), DisallowedTools: slices.Clone(s.params.DisallowedTools),
+			AllowedTools: slices.Concat(s.params.AllowedTools, s.rules.allow), DisallowedTools: slices.Concat(s.params.DisallowedTools, s.rules.deny),
 			Model: s.params.Model, Turn: s.turn, ToolCalls: s.toolCalls, Denies: s.denies, Asks: s.asks,
 			CostUSD: s.info.TotalCostUSD, MaxBudgetUSD: s.params.MaxBudgetUSD, MaxTurns: s.params.MaxTurns,
 		},

@@ -49,10 +49,12 @@ func (p *process) handleResult(fields map[string]json.RawMessage) {
 		r.ErrorSubtype = f.Subtype
 	}
 	if r.IsError {
+		r.Result += gitBashHint(r.Result)
 		s.endTurn(event.Error, r, turnFailed)
 	} else {
 		s.endTurn(event.Result, r, turnDone)
 	}
+	s.remember()
 	s.putSlot()
 }
 

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +25,9 @@ func (p *StartParams) validate() error {
 	if p.MaxTurns < 0 || p.MaxBudgetUSD < 0 || p.ThinkingBudget < 0 {
 		return Errorf(InvalidArgument, "maxTurns, maxBudgetUsd, thinking.budgetTokens: must not be negative")
 	}
+	if err := validateServers(p.McpServers); err != nil {
+		return err
+	}
 	return p.validateArgv()
 }
 
@@ -42,6 +44,9 @@ func validatePrompt(prompt string) error {
 // validateArgv refuses what could change its meaning on a command line: control
 // characters anywhere, commas and odd brackets in rules of a comma-separated list.
 func (p *StartParams) validateArgv() error {
+	if err := p.validateLists(); err != nil {
+		return err
+	}
 	values := map[string][]string{
 		"model": {p.Model}, "fallbackModel": {p.FallbackModel}, "agent": {p.Agent}, "betas": p.Betas,
 		"allowedTools": p.AllowedTools, "disallowedTools": p.DisallowedTools, "debugFile": {p.DebugFile},
@@ -89,7 +94,8 @@ func validateRule(rule string) error {
 	return nil
 }
 
-// locate resolves the working folder and the further ones and looks where they lie.
+// locate resolves the working folder and the further ones and looks where they
+// lie, and at the caller's servers, whose programs may be named from the folder.
 func (s *Session) locate() error {
 	cwd := s.params.Cwd
 	if cwd == "" {
@@ -113,7 +119,7 @@ func (s *Session) locate() error {
 	if s.params.Executable != "" && !filepath.IsAbs(s.params.Executable) {
 		return Errorf(InvalidArgument, "pathToClaudeCodeExecutable %q: want an absolute path", s.params.Executable)
 	}
-	return nil
+	return s.refuseCallers()
 }
 
 func folder(parameter, path string) (string, error) {
@@ -140,48 +146,6 @@ func insideAny(path string, roots []string) bool {
 		rel, err := filepath.Rel(root, path)
 		return err == nil && filepath.IsLocal(rel)
 	})
-}
-
-// raw is the caller's request as policy input; for Go callers it is made of the fields.
-func (p *StartParams) raw() map[string]json.RawMessage {
-	if p.Raw != nil {
-		return p.Raw
-	}
-	raw := make(map[string]json.RawMessage)
-	set := func(name string, value any, present bool) {
-		if b, err := json.Marshal(value); present && err == nil {
-			raw[name] = b
-		}
-	}
-	set("prompt", p.Prompt, true)
-	set("cwd", p.Cwd, p.Cwd != "")
-	set("allowedTools", p.AllowedTools, len(p.AllowedTools) > 0)
-	set("disallowedTools", p.DisallowedTools, len(p.DisallowedTools) > 0)
-	set("tools", p.Tools, p.Tools != nil)
-	set("persistSession", p.PersistSession, p.PersistSession != nil)
-	set("maxTurns", p.MaxTurns, p.MaxTurns > 0)
-	set("maxBudgetUsd", p.MaxBudgetUSD, p.MaxBudgetUSD > 0)
-	set("model", p.Model, p.Model != "")
-	set("fallbackModel", p.FallbackModel, p.FallbackModel != "")
-	set("systemPrompt", p.SystemPrompt, p.SystemPrompt != nil)
-	set("agents", p.Agents, len(p.Agents) > 0)
-	set("agent", p.Agent, p.Agent != "")
-	set("effort", p.Effort, p.Effort != "")
-	set("betas", p.Betas, len(p.Betas) > 0)
-	set("additionalDirectories", p.AdditionalDirs, len(p.AdditionalDirs) > 0)
-	set("thinking", p.Thinking, p.Thinking != "")
-	set("pathToClaudeCodeExecutable", p.Executable, p.Executable != "")
-	set("mcpServers", p.McpServers, len(p.McpServers) > 0)
-	set("sandbox", p.Sandbox, len(p.Sandbox) > 0)
-	set("enableFileCheckpointing", p.FileCheckpoints, p.FileCheckpoints)
-	set("includePartialMessages", p.PartialMessages, p.PartialMessages)
-	set("settingSources", p.SettingSources, p.SettingSources != nil)
-	set("debug", p.Debug, p.Debug)
-	set("debugFile", p.DebugFile, p.DebugFile != "")
-	for name, value := range p.Env {
-		set("env."+name, value, true)
-	}
-	return raw
 }
 
 // newUUID returns a random (version 4) UUID, the form the CLI wants.

@@ -169,6 +169,7 @@ func (l *lab) open(change ...func(*engine.Options)) {
 		Deciders: []permission.Decider{l.judge}, Admission: []admission.Decider{set},
 		DenyReads: facts.DenyReadRules(), Mentions: facts.Mentions,
 		ApprovalTimeout: patience, Environ: l.environ(),
+		OwnProgramServers: true, // the test binary plays MCP servers
 	}
 	for _, c := range change {
 		c(&o)
