@@ -34,35 +34,42 @@ func (s *server) start(ctx context.Context, c call) (any, error) {
 	return started(ctx, c, session, 0, wait), nil
 }
 
-// startParams maps every parameter. It reports through a.err.
+// startParams maps every parameter of a start. It reports through a.err.
 func startParams(a *arguments) engine.StartParams {
+	p := sessionOptions(a)
+	p.Prompt = a.required("prompt")
+	p.SessionInitTimeout = a.millis("sessionInitTimeoutMs")
+	p.PermissionTimeout = a.millis("permissionRequestTimeoutMs")
+	p.Raw = a.raw()
+	return p
+}
+
+// sessionOptions maps the parameters that a start and a resume from disk share.
+func sessionOptions(a *arguments) engine.StartParams {
 	p := engine.StartParams{
-		Prompt:             a.required("prompt"),
-		Cwd:                a.text("cwd"),
-		AllowedTools:       a.list("allowedTools"),
-		DisallowedTools:    a.list("disallowedTools"),
-		Tools:              toolSet(a),
-		SessionInitTimeout: a.millis("sessionInitTimeoutMs"),
-		PermissionTimeout:  a.millis("permissionRequestTimeoutMs"),
-		MaxTurns:           int(a.integer("maxTurns", 0, 1, maxCount)),
-		MaxBudgetUSD:       budget(a),
-		Model:              a.text("model"),
-		FallbackModel:      a.text("fallbackModel"),
-		Agents:             a.open("agents", wrongAgent),
-		Agent:              a.text("agent"),
-		Effort:             a.choice("effort", "", "low", "medium", "high", "max"),
-		Betas:              a.list("betas"),
-		AdditionalDirs:     a.list("additionalDirectories"),
-		OutputSchema:       outputSchema(a),
-		Executable:         a.text("pathToClaudeCodeExecutable"),
-		McpServers:         a.open("mcpServers", wrongServer),
-		Sandbox:            a.open("sandbox", nil),
-		FileCheckpoints:    a.boolean("enableFileCheckpointing", false),
-		PartialMessages:    a.boolean("includePartialMessages", false),
-		StrictMcpConfig:    a.boolean("strictMcpConfig", true),
-		Debug:              a.boolean("debug", false),
-		DebugFile:          a.text("debugFile"),
-		Env:                environment(a),
+		Cwd:             a.text("cwd"),
+		AllowedTools:    a.list("allowedTools"),
+		DisallowedTools: a.list("disallowedTools"),
+		Tools:           toolSet(a),
+		MaxTurns:        int(a.integer("maxTurns", 0, 1, maxCount)),
+		MaxBudgetUSD:    budget(a),
+		Model:           a.text("model"),
+		FallbackModel:   a.text("fallbackModel"),
+		Agents:          a.open("agents", wrongAgent),
+		Agent:           a.text("agent"),
+		Effort:          a.choice("effort", "", "low", "medium", "high", "max"),
+		Betas:           a.list("betas"),
+		AdditionalDirs:  a.list("additionalDirectories"),
+		OutputSchema:    outputSchema(a),
+		Executable:      a.text("pathToClaudeCodeExecutable"),
+		McpServers:      a.open("mcpServers", wrongServer),
+		Sandbox:         a.open("sandbox", nil),
+		FileCheckpoints: a.boolean("enableFileCheckpointing", false),
+		PartialMessages: a.boolean("includePartialMessages", false),
+		StrictMcpConfig: a.boolean("strictMcpConfig", false),
+		Debug:           a.boolean("debug", false),
+		DebugFile:       a.text("debugFile"),
+		Env:             environment(a),
 	}
 	if persist := a.boolean("persistSession", true); a.has("persistSession") {
 		p.PersistSession = &persist
@@ -72,7 +79,6 @@ func startParams(a *arguments) engine.StartParams {
 	}
 	p.SystemPrompt, p.AppendPrompt = systemPrompt(a)
 	p.Thinking, p.ThinkingBudget = thinking(a)
-	p.Raw = a.raw()
 	return p
 }
 

@@ -43,7 +43,7 @@ func (s *server) manage(ctx context.Context, c call) (any, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	session, err := s.engine.Session(id)
+	session, err := s.find(ctx, action, id, sensitive)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +58,17 @@ func (s *server) manage(ctx context.Context, c call) (any, error) {
 	return a, nil
 }
 
+// find looks the session up. What is shown is a decision unless it is little
+// and comes with a cancel, which is decided by itself.
+func (s *server) find(ctx context.Context, action, id string, sensitive bool) (*engine.Session, error) {
+	if action == "get" || sensitive {
+		return s.engine.Inspect(ctx, id, sensitive)
+	}
+	return s.engine.Session(id)
+}
+
 func (s *server) list(ctx context.Context, sensitive bool) (any, error) {
-	sessions, err := s.engine.Sessions(ctx)
+	sessions, err := s.engine.Sessions(ctx, sensitive)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +154,7 @@ func viewOf(i engine.Info, sensitive bool) sessionView {
 		MaxTurns: p.MaxTurns, MaxBudgetUSD: p.MaxBudgetUSD,
 		Agent: p.Agent, Effort: p.Effort, Betas: p.Betas, OutputSchema: p.OutputSchema,
 		PersistSession: p.PersistSession == nil || *p.PersistSession,
-		Checkpoints:    p.FileCheckpoints, PartialMessages: p.PartialMessages, StrictMcpConfig: true,
+		Checkpoints:    p.FileCheckpoints, PartialMessages: p.PartialMessages, StrictMcpConfig: p.StrictMcpConfig,
 		Debug: p.Debug || p.DebugFile != "", LastToolUseID: i.LastToolUseID,
 	}
 	if v.Model == "" { // before the CLI's init

@@ -37,7 +37,7 @@ type Options struct {
 	Logger  *slog.Logger // nil: discards
 }
 
-// server carries what the tools share. Everything is fixed at creation.
+// server carries what the tools share. Everything is fixed before it serves.
 type server struct {
 	engine *engine.Engine
 	logger *slog.Logger
@@ -45,7 +45,11 @@ type server struct {
 
 // New makes an MCP server with the four tools. A nil opts is the zero Options.
 // The server may serve any number of connections at once.
-func New(e *engine.Engine, opts *Options) *mcp.Server {
+func New(e *engine.Engine, opts *Options) *mcp.Server { return Prepare(opts)(e) }
+
+// Prepare makes a server in the background, while the caller makes its engine;
+// the result gives it the engine and is called once.
+func Prepare(opts *Options) func(*engine.Engine) *mcp.Server {
 	var o Options
 	if opts != nil {
 		o = *opts
@@ -56,6 +60,17 @@ func New(e *engine.Engine, opts *Options) *mcp.Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	s := &server{logger: o.Logger}
+	made := make(chan *mcp.Server, 1)
+	go func() { made <- s.make(o) }() // ends when the server is made
+	return func(e *engine.Engine) *mcp.Server {
+		m := <-made
+		s.engine = e
+		return m
+	}
+}
+
+func (s *server) make(o Options) *mcp.Server {
 	m := mcp.NewServer(
 		&mcp.Implementation{Name: "gatehouse", Title: "Gatehouse", Version: o.Version},
 		&mcp.ServerOptions{
@@ -65,7 +80,6 @@ func New(e *engine.Engine, opts *Options) *mcp.Server {
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 		})
-	s := &server{engine: e, logger: o.Logger}
 	for _, t := range s.tools() {
 		m.AddTool(t.describe(), s.handle(t))
 	}

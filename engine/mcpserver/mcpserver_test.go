@@ -116,7 +116,9 @@ func TestRefusedBeforeTheEngine(t *testing.T) {
 	c := connect(t, nil, nil)
 	for _, tt := range []struct{ tool, args, want string }{
 		{"claude_code", `{}`, "prompt: is required"},
-		{"claude_code_reply", `{"sessionId":"s","prompt":"x","resumeToken":"t"}`, `"resumeToken": unknown argument`},
+		{"claude_code_reply", `{"sessionId":"s","prompt":"x","resumeTokn":"t"}`, `"resumeTokn": unknown argument; did you mean "resumeToken"?`},
+		{"claude_code_reply", `{"sessionId":"s","prompt":"x","resumeToken":""}`, `resumeToken: is blank`},
+		{"claude_code_reply", `{"sessionId":"s","prompt":"x","agents":{"a":{}}}`, `agents.a: description: is required`},
 		{"claude_code_reply", `{"sessionId":"s"}`, "prompt: is required"},
 		{"claude_code_check", `{"sessionId":"s"}`, "action: is required, one of poll, respond_permission"},
 		{"claude_code_check", `{"action":"pol","sessionId":"s"}`, `action: "pol" is none of poll, respond_permission; did you mean "poll"?`},

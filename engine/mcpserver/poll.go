@@ -34,6 +34,7 @@ type answer struct {
 	SessionID     string `json:"sessionId"`
 	Status        string `json:"status"`
 	PollInterval  int64  `json:"pollInterval,omitempty"` // ms; absent when nothing runs
+	ResumeToken   string `json:"resumeToken,omitempty"`  // of claude_code and claude_code_reply
 	CursorResetTo *int64 `json:"cursorResetTo,omitempty"`
 	cancellation
 
@@ -47,6 +48,7 @@ type answer struct {
 	AvailableTools  []toolView      `json:"availableTools,omitempty"`
 	LastEventID     *int64          `json:"lastEventId,omitempty"`
 	LastToolUseID   string          `json:"lastToolUseId,omitempty"`
+	Warnings        []string        `json:"warnings,omitempty"` // of claude_code and claude_code_reply
 }
 
 // readable is the part of *engine.Session that polling needs.
@@ -79,9 +81,7 @@ func read(s readable, o options) (answer, bool) {
 	if o.tools {
 		a.AvailableTools = describeTools(info.Tools)
 	}
-	if o.full {
-		a.LastEventID, a.LastToolUseID = info.LastEventID, info.LastToolUseID
-	}
+	a.LastEventID, a.LastToolUseID = info.LastEventID, info.LastToolUseID
 	visible := a.Events != nil && len(*a.Events) > 0
 	return a, visible || a.CursorResetTo != nil || len(pending) > 0 || !info.State.Busy() || info.State == engine.Waiting
 }
@@ -104,7 +104,7 @@ func (a *answer) readEvents(s readable, o options) {
 }
 
 func (a *answer) window(page event.Page, o options) []event.Event {
-	events, size := []event.Event{}, 0
+	events, size := make([]event.Event, 0, min(len(page.Events), o.maxEvents)), 0
 	for _, e := range page.Events {
 		shaped, ok := o.shape(e)
 		if !ok {

@@ -38,6 +38,8 @@ func (f *fakeSession) Pending() []engine.Action {
 	return append([]engine.Action(nil), f.pending...)
 }
 
+func (*fakeSession) ResumeToken() string { return "" }
+
 func (f *fakeSession) Info() engine.Info {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,7 +124,7 @@ func TestPollModes(t *testing.T) {
 	}{
 		{"minimal", `{}`, []int64{0, 2, 3}, 5, 2,
 			[]string{`"role":"assistant"`, `"thinking":"<hm>"`, `"permissionDenials":[]`, `{"n":1e2}`},
-			[]string{"signature", "cache_control", "12345678901234567890", `"model":`, `"usage"`, "structuredOutput", "lastEventId", "pollInterval", "actions", "availableTools"}},
+			[]string{"signature", "cache_control", "12345678901234567890", `"model":`, `"usage"`, "structuredOutput", "pollInterval", "actions", "availableTools"}},
 		{"full", `{"responseMode":"full"}`, []int64{0, 1, 2, 3, 4}, 5, 0,
 			[]string{"signature", "12345678901234567890", `"usage":{"a":1}`, `"modelUsage":{"b":1}`, `"structuredOutput":{"c":1}`, `"lastEventId":4`, `"lastToolUseId":"t"`}, nil},
 		{"cursor", `{"cursor":3}`, []int64{3}, 5, 1, nil, []string{"cursorResetTo"}},

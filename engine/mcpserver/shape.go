@@ -52,32 +52,6 @@ func typeOf(data json.RawMessage) string {
 	return t.Type
 }
 
-// slimMessage keeps role, content and stop_reason of an assistant message, and
-// of content what can be read. What does not look like one is left alone.
-func slimMessage(data json.RawMessage) json.RawMessage {
-	var fields, message map[string]json.RawMessage
-	if json.Unmarshal(data, &fields) != nil || json.Unmarshal(fields["message"], &message) != nil || message == nil {
-		return data
-	}
-	slim := map[string]json.RawMessage{}
-	for _, name := range []string{"role", "content", "stop_reason"} {
-		if v, ok := message[name]; ok {
-			slim[name] = v
-		}
-	}
-	var blocks []json.RawMessage
-	if json.Unmarshal(slim["content"], &blocks) == nil && blocks != nil {
-		for i, b := range blocks {
-			// The order stays, so redaction pointers still fit. A signature is
-			// kilobytes of proof that only the API can check.
-			blocks[i] = without(b, "cache_control", "signature")
-		}
-		slim["content"] = remarshal(blocks, slim["content"])
-	}
-	fields["message"] = remarshal(slim, fields["message"])
-	return remarshal(fields, data)
-}
-
 // without removes members of an object; anything else is returned as it is.
 func without(data json.RawMessage, names ...string) json.RawMessage {
 	var fields map[string]json.RawMessage

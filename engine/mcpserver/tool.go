@@ -67,9 +67,11 @@ func (s *server) handle(t tool) mcp.ToolHandler {
 		if err != nil {
 			return failure(t.name, args.sessionID(), err), nil
 		}
+		ctx, done := stoppable(ctx)
+		defer done()
 		v, err := t.run(ctx, call{arguments: args, progress: progressOf(req)})
 		if err == nil {
-			res, err = success(v)
+			res, err = answered(req.Session, v)
 		}
 		if err != nil {
 			s.logger.Debug("tool refused", "tool", t.name, "error", err)
@@ -96,14 +98,14 @@ func progressOf(req *mcp.CallToolRequest) func(context.Context, string) {
 	}
 }
 
-// success renders v as structured content and the same text.
-func success(v any) (*mcp.CallToolResult, error) {
-	b, err := encode(v)
+// answered renders v as structured content and the same text.
+func answered(session *mcp.ServerSession, v any) (*mcp.CallToolResult, error) {
+	b, err := body(v)
 	if err != nil {
 		return nil, fmt.Errorf("encode answer: %w", err)
 	}
-	return &mcp.CallToolResult{
-		StructuredContent: json.RawMessage(b),
-		Content:           []mcp.Content{&mcp.TextContent{Text: string(b)}},
-	}, nil
+	return rendered(session, b), nil
 }
+
+// success is answered for a short answer.
+func success(v any) (*mcp.CallToolResult, error) { return answered(nil, v) }

@@ -28,17 +28,19 @@ func Transport(in io.Reader, out io.WriteCloser, logger *slog.Logger) mcp.Transp
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	w := &lineWriter{w: out}
-	return &mcp.IOTransport{
+	w := &lineWriter{w: out, splices: newSplices()}
+	return &stdio{splices: w.splices, IOTransport: mcp.IOTransport{
 		Reader:        newLineFilter(in, w, maxLineBytes, logger),
 		Writer:        w,
 		MaxLineLength: -1, // bounded by the filter; the SDK's bound ends the connection
-	}
+	}}
 }
 
 // lineWriter keeps the lines of its two writers, the SDK and the filter, whole.
 // Each Write must be one or more complete lines.
 type lineWriter struct {
+	splices *splices
+
 	mu sync.Mutex
 	w  io.WriteCloser
 }
@@ -46,7 +48,10 @@ type lineWriter struct {
 func (l *lineWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(p)
+	if err := l.splices.write(l.w, p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 func (l *lineWriter) Close() error { return l.w.Close() }

@@ -16,6 +16,8 @@ const progressEvery = 10 * time.Second
 // waitable is a session that can be waited for.
 type waitable interface {
 	readable
+	// ResumeToken is empty when none is given out.
+	ResumeToken() string
 	// Wait blocks until an event with an id >= after exists, a question is open,
 	// no turn is under way, or ctx ends.
 	Wait(ctx context.Context, after int64)
@@ -62,10 +64,14 @@ func waitFor(ctx context.Context, s waitable, after int64, d time.Duration) {
 // also has actions, result and nextCursor, which is from: the id of the first
 // event of this turn. Events themselves are left to a poll, and not skipped.
 func started(ctx context.Context, c call, s waitable, from int64, d time.Duration) answer {
-	if d <= 0 {
-		return answer{SessionID: s.Info().ID, Status: engine.Running.String(), PollInterval: pollInterval(engine.Running)}
+	info := s.Info()
+	a := answer{SessionID: info.ID, Status: engine.Running.String(), PollInterval: pollInterval(engine.Running)}
+	if d > 0 {
+		a = await(ctx, s, options{noEvents: true, structuredOutput: true}, d, c.progress)
+		a.Events, a.NextCursor = nil, &from
+		a.LastEventID, a.LastToolUseID = nil, ""
 	}
-	a := await(ctx, s, options{noEvents: true, structuredOutput: true}, d, c.progress)
-	a.Events, a.NextCursor = nil, &from
+	a.ResumeToken = s.ResumeToken() // last: it also signs the totals so far
+	a.Warnings = s.Info().Warnings
 	return a
 }
