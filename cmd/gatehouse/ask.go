@@ -18,14 +18,19 @@ type asker struct {
 	input <-chan string // nil: nobody answers, the engine denies
 	after time.Duration // answer allow by itself after this long; 0 = never
 
-	session *engine.Session
+	script bool // lines are written by a program: a form takes one line
+
+	session interface { // an engine.Session
+		Answer(context.Context, engine.Answer) error
+	}
 	open    *engine.Action
 	answers map[string]string // of a question action, by question text
+	draft   *formDraft        // of a form action; nil until its first property is shown
 	timer   <-chan time.Time
 }
 
 func newAsker(c *command, o *options) *asker {
-	a := &asker{out: c.stderr}
+	a := &asker{out: c.stderr, script: o.onAsk == onAskStdin}
 	if o.onAsk != onAskDeny {
 		a.input = lines(c.stdin, nil)
 	}
@@ -63,7 +68,7 @@ func (a *asker) look(_ context.Context, session *engine.Session) {
 	if len(pending) == 0 || a.input == nil && a.after == 0 {
 		return
 	}
-	a.open, a.answers = &pending[0], map[string]string{}
+	a.open, a.answers, a.draft = &pending[0], map[string]string{}, nil
 	if a.after > 0 {
 		a.timer = time.After(a.after)
 	}
@@ -77,6 +82,8 @@ func (a *asker) show() {
 	switch p.Type {
 	case "question":
 		a.showQuestion()
+	case "form":
+		a.showForm()
 	case "plan":
 		fmt.Fprintf(a.out, "%s\n[a]pprove / [d]eny feedback > ", escapeLines(p.Plan))
 	default:
@@ -89,6 +96,10 @@ func (a *asker) line(ctx context.Context, line string, ok bool) {
 	if !ok {
 		a.input = nil
 		a.send(ctx, engine.Answer{DenyMessage: "nobody answered: stdin ended"})
+		return
+	}
+	if a.open.Type == "form" {
+		a.formLine(ctx, line)
 		return
 	}
 	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -16,7 +16,6 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
-	"github.com/gatehouse-mcp/gatehouse/policy"
 	"github.com/gatehouse-mcp/gatehouse/policy/facts"
 )
 
@@ -81,15 +80,7 @@ func resolveExecutable(name, current string, env environment) (string, error) {
 
 // build opens the policies and makes the engine. Whoever calls it closes the engine.
 func build(ctx context.Context, s *settings, env environment, logger *slog.Logger, unattended bool) (*engine.Engine, error) {
-	data, err := readData(s.policyData)
-	if err != nil {
-		return nil, err
-	}
-	set, err := policy.Load(ctx, policy.Options{
-		Profile: s.profile, Paths: s.policyPaths, Data: data,
-		DefaultEffect: s.defaultEffect, Grants: s.grants,
-		Protected: s.protected(), Home: s.home, Logger: logger,
-	})
+	set, err := loadPolicies(ctx, s, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -103,16 +94,20 @@ func build(ctx context.Context, s *settings, env environment, logger *slog.Logge
 		Unattended: unattended || strict, MaxConcurrent: s.maxConcurrent,
 		TurnTimeout: s.turnTimeout, IdleTTL: s.idleTTL, MaxPending: s.maxPending,
 		MaxDenials: s.engineDenials(), ApprovalTimeout: s.approvalTimeout,
+		WarmTTL: s.warmTTL, ResumeTTL: s.resumeTTL, StateDir: s.stateFolder,
+		DiskResume: env.get(allowDiskResume) == "1", ResumeSecret: engine.Secret(env.get(resumeSecret)),
 		Environ: env, Logger: logger,
 	})
 }
 
 // protected lists what no session may write: what configures the gate, the
-// gate itself and the program behind it.
+// gate itself, what it remembers and the program behind it.
 func (s *settings) protected() []string {
 	paths := slices.Concat(s.files, s.policyPaths, s.policyData, []string{filepath.Dir(organisationFile)})
-	if filepath.IsAbs(s.executable) {
-		paths = append(paths, s.executable)
+	for _, path := range []string{s.executable, s.stateFolder} {
+		if filepath.IsAbs(path) {
+			paths = append(paths, path)
+		}
 	}
 	if own, err := os.Executable(); err == nil {
 		paths = append(paths, own)

@@ -45,6 +45,8 @@ type limitsConfig struct {
 	MaxConcurrent int    `toml:"max_concurrent"`
 	TurnTimeout   string `toml:"turn_timeout"`
 	IdleTTL       string `toml:"idle_ttl"`
+	WarmTTL       string `toml:"warm_ttl"`
+	ResumeTTL     string `toml:"resume_ttl"`
 	MaxPending    int    `toml:"max_pending"`
 	MaxDenials    int    `toml:"max_denials"`
 }
@@ -65,7 +67,7 @@ func defaultConfig() fileConfig {
 		Workspace: workspaceConfig{OnUnsafeSettings: "isolate"},
 		Policy:    policyConfig{DefaultEffect: "ask"},
 		Limits: limitsConfig{
-			MaxConcurrent: 5, TurnTimeout: "4h", IdleTTL: "30m", MaxPending: 64, MaxDenials: 20,
+			MaxConcurrent: 5, TurnTimeout: "4h", IdleTTL: "30m", WarmTTL: "30s", ResumeTTL: "720h", MaxPending: 64, MaxDenials: 20,
 		},
 		Approvals: approvalsConfig{Timeout: "60s"},
 	}

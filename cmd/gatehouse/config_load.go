@@ -3,12 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/regular"
 )
 
 // organisationFile is below the user's own file; what its [lock] names wins. No
@@ -126,19 +127,8 @@ func (l *loaded) mayOverride(key string) error {
 }
 
 func readBounded(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
-	if err != nil {
-		return "", err
-	}
-	if len(data) > maxConfigBytes {
-		return "", fmt.Errorf("larger than %d bytes", maxConfigBytes)
-	}
-	return string(data), nil
+	data, err := regular.Read(path, maxConfigBytes)
+	return string(data), err
 }
 
 // below makes relative paths relative to the folder of their file.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -44,11 +45,15 @@ func (c *command) demo(ctx context.Context, args []string) int {
 	if err != nil {
 		return c.failUsage(err)
 	}
-	fmt.Fprintf(c.stdout, "A scripted stand-in for Claude Code works in a temporary folder; policy profile %q decides.\n\n", s.profile)
-	v := newView(c.stdout, false)
-	code := c.follow(ctx, eng, engine.StartParams{Prompt: demoPrompt, Cwd: s.start}, v, c.demoAsker())
+	prose := c.stdout
+	if o.json {
+		prose = c.stderr // stdout is for the objects
+	}
+	fmt.Fprintf(prose, "A scripted stand-in for Claude Code works in a temporary folder; policy profile %q decides.\n\n", s.profile)
+	v := newView(c.stdout, o.json)
+	code := c.follow(ctx, eng, engine.StartParams{Prompt: demoPrompt, Cwd: s.start}, v, c.demoAsker(prose))
 	code = max(code, c.closeEngine(eng, logger))
-	if code == exitOK {
+	if code == exitOK && !o.json {
 		fmt.Fprint(c.stdout, v.tally.summary())
 	}
 	return code
@@ -76,13 +81,13 @@ func (c *command) demoSettings(o *options, folder string) (*settings, error) {
 }
 
 // demoAsker reads answers at a terminal and gives its own when none comes.
-func (c *command) demoAsker() *asker {
-	a := &asker{out: c.stdout, after: demoPause}
+func (c *command) demoAsker(out io.Writer) *asker {
+	a := &asker{out: out, after: demoPause}
 	if isTerminal(c.stdin) {
 		a.after, a.input = demoPatience, lines(c.stdin, nil)
 		return a
 	}
-	fmt.Fprintf(c.stdout, "Standard input is no terminal: the demo itself answers what is asked.\n\n")
+	fmt.Fprintf(out, "Standard input is no terminal: the demo itself answers what is asked.\n\n")
 	return a
 }
 

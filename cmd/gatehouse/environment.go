@@ -22,6 +22,25 @@ func (e environment) get(name string) string {
 	return value
 }
 
+// The variables that switch resuming from disk on, and sign its tokens.
+const (
+	allowDiskResume = "CLAUDE_CODE_MCP_ALLOW_DISK_RESUME"
+	resumeSecret    = "CLAUDE_CODE_MCP_RESUME_SECRET"
+)
+
+// stateFolder is where this program keeps what outlives it: $XDG_STATE_HOME, or
+// ~/.local/state, below the name gatehouse. Empty when there is no home.
+func (e environment) stateFolder() string {
+	base := e.get("XDG_STATE_HOME")
+	if !filepath.IsAbs(base) { // the XDG rules: a relative one is ignored
+		if base = e.home(); base == "" {
+			return ""
+		}
+		base = filepath.Join(base, ".local", "state")
+	}
+	return filepath.Join(base, "gatehouse")
+}
+
 // home returns the home folder, or "" when there is none.
 func (e environment) home() string {
 	name := "HOME"

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// options are the flags that serve, run and demo share, as given.
+// options are the flags that serve, run, check and demo share, as given.
 type options struct {
 	config  string
 	cli     string
@@ -32,12 +32,17 @@ func (c *command) parse(name string, args []string, session bool) (*options, err
 	f.StringVar(&o.cli, "cli", "", "`path` of the Claude Code CLI; default: [cli] executable")
 	f.StringVar(&o.cwd, "cwd", "", "`folder` to work in; default: the current one")
 	f.StringVar(&o.profile, "profile", "", "built-in policy `name`: "+strings.Join(profiles, ", "))
-	if session {
+	switch name {
+	case "run", "demo":
 		f.BoolVar(&o.json, "json", false, "print one JSON object a line")
+	case "check":
+		f.BoolVar(&o.json, "json", false, "print one JSON object")
+	}
+	if session {
 		f.StringVar(&o.model, "model", "", "model `name`")
 		f.StringVar(&o.allowedTools, "allowed-tools", "", "comma-separated `rules` that run without asking, for example Read,Bash(go test *)")
 		f.IntVar(&o.maxTurns, "max-turns", 0, "model turns at most; 0 = no limit")
-		f.StringVar(&o.onAsk, "on-ask", "", "`how` questions are answered: prompt (terminal only), stdin (lines allow, deny [reason]) or deny")
+		f.StringVar(&o.onAsk, "on-ask", "", "`how` questions are answered: prompt (terminal only), stdin (lines allow, for a form allow {json}, deny [reason]) or deny")
 	}
 	if err := f.Parse(args); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@
 //   - serve: stdout carries the protocol and nothing else; logs are JSON on stderr.
 //   - run, demo: the timeline, or with --json one object a line, goes to stdout;
 //     questions and logs go to stderr. Without --json logs are warnings only.
+//   - check: the report goes to stdout, with --json as one object.
 //   - An error is one line on stderr, "gatehouse: " and what to do about it.
 //   - Control characters in texts of others are shown escaped, never raw.
 package main
@@ -21,7 +22,7 @@ import (
 // Exit codes; docs/configuration.md lists them for scripts.
 const (
 	exitOK          = 0
-	exitTurnFailed  = 1   // the turn ended in an error
+	exitTurnFailed  = 1   // the turn ended in an error; check: the gate does not hold
 	exitUsage       = 2   // the command line or the configuration is wrong
 	exitRefused     = 3   // policy refused the start
 	exitNoCLI       = 4   // the CLI was not found, or is too old
@@ -29,7 +30,13 @@ const (
 )
 
 func main() {
+	if len(os.Args) < 2 || os.Args[1] != scriptedCommand { // whose environment is looked at
+		if err := hide(); err != nil {
+			fmt.Fprintln(os.Stderr, "gatehouse:", err)
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, endSoon) // after a signal
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
 	stop()
 	os.Exit(code)
@@ -59,6 +66,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return c.runSession(ctx, args)
 	case "demo":
 		return c.demo(ctx, args)
+	case "check":
+		return c.check(ctx, args)
 	case "version", "--version", "-version":
 		return c.version(args)
 	case "help", "--help", "-help", "-h":
@@ -74,12 +83,14 @@ const usage = `Gatehouse runs Claude Code sessions under policy.
 
   gatehouse serve          MCP server on stdin and stdout (default when stdin is no terminal)
   gatehouse run PROMPT     one session in this terminal, with approvals at the prompt
+  gatehouse check          would it work here, and what would be allowed?
   gatehouse demo           a scripted session; needs nothing installed
-  gatehouse version        --json for machines
+  gatehouse version
   gatehouse help
 
-Flags go before the prompt; gatehouse run -h lists them. docs/configuration.md
-describes the configuration file and the exit codes.
+run, check, demo and version take --json. Flags go before the prompt; gatehouse
+run -h lists them. docs/configuration.md describes the configuration file and
+the exit codes.
 `
 
 // fail reports err on one line and returns code.

@@ -20,21 +20,29 @@ import (
 
 // client plays the calls of a file against a server it starts. A line is
 //
-//	call TOOL {json}        call a tool; answers set $ID and $REQ
+//	call TOOL {json}        call a tool; answers set $ID, $REQ and $TOKEN
+//	begin TOOL {json}       call a tool and do not wait for the answer
 //	wait STATUS             poll until the status is STATUS, from the last cursor
 //	answer allow|deny TEXT  answer the open action; {json} adds members
+//	row NAME TOOL {json} …  one row of a table, see mcprow_test.go
 //	let NAME, use NAME      keep $ID as $NAME; make $ID what NAME kept
+//	let NAME VALUE          keep VALUE, such as $REQ, as $NAME
 //	sleep DURATION
 //	close, signal TERM      stop the server, then print its exit code
+//	restart                 close it and start another
 //
-// Every call prints one line, "TOOL " or "TOOL error " and the compact answer.
+// Every call prints one line, "TOOL " or "TOOL error " and the compact answer;
+// a row prints its name.
 type client struct {
+	flags   []string // of the server
 	server  *exec.Cmd
 	stdin   io.Closer
 	session *mcp.ClientSession
 	vars    map[string]string
 	cursor  map[string]int64 // by session id
 	ended   bool
+
+	rowSession string // started by the last row
 }
 
 // clientTime bounds one run of the client, so that a hung server fails a test
@@ -51,11 +59,11 @@ func mcpClient(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	c := &client{vars: map[string]string{}, cursor: map[string]int64{}}
-	if err := c.connect(ctx, args[:len(args)-1]); err != nil {
+	c := &client{flags: args[:len(args)-1], vars: map[string]string{}, cursor: map[string]int64{}}
+	if err := c.connect(ctx, c.flags); err != nil {
 		return err
 	}
-	defer c.server.Process.Kill()
+	defer func() { c.server.Process.Kill() }() // the last one of them
 	scan := bufio.NewScanner(strings.NewReader(string(text)))
 	scan.Buffer(nil, 32<<20)
 	for n := 1; scan.Scan(); n++ {
@@ -111,12 +119,23 @@ func (c *client) play(ctx context.Context, line string) error {
 		tool, arguments, _ := strings.Cut(rest, " ")
 		_, err := c.call(ctx, tool, json.RawMessage(arguments))
 		return err
+	case "begin":
+		tool, arguments, _ := strings.Cut(rest, " ")
+		go c.send(ctx, tool, json.RawMessage(arguments)) // ends with the server
+		time.Sleep(300 * time.Millisecond)               // so that the server is at it
+		return nil
+	case "row":
+		return c.row(ctx, rest)
 	case "wait":
 		return c.wait(ctx, rest)
 	case "answer":
 		return c.answer(ctx, rest)
 	case "let":
-		c.vars[rest] = c.vars["ID"]
+		name, value, given := strings.Cut(rest, " ")
+		if !given {
+			value = c.vars["ID"]
+		}
+		c.vars[name] = value
 		return nil
 	case "use":
 		c.vars["ID"] = c.vars[rest]
@@ -125,6 +144,12 @@ func (c *client) play(ctx context.Context, line string) error {
 		d, err := time.ParseDuration(rest)
 		time.Sleep(d)
 		return err
+	case "restart":
+		if err := c.end(c.stdin.Close); err != nil {
+			return err
+		}
+		c.ended, c.cursor = false, map[string]int64{}
+		return c.connect(ctx, c.flags)
 	case "close":
 		return c.end(c.stdin.Close)
 	case "signal":
@@ -135,34 +160,61 @@ func (c *client) play(ctx context.Context, line string) error {
 
 // reply is what the client looks at in an answer.
 type reply struct {
-	SessionID  string `json:"sessionId"`
-	Status     string `json:"status"`
-	NextCursor *int64 `json:"nextCursor"`
-	Actions    []struct {
+	SessionID   string `json:"sessionId"`
+	Status      string `json:"status"`
+	NextCursor  *int64 `json:"nextCursor"`
+	ResumeToken string `json:"resumeToken"`
+	Actions     []struct {
 		RequestID string `json:"requestId"`
 	} `json:"actions"`
 }
 
 func (c *client) call(ctx context.Context, tool string, arguments json.RawMessage) (reply, error) {
-	var r reply
-	result, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	raw, refused, err := c.send(ctx, tool, arguments)
 	if err != nil {
-		return r, err
-	}
-	raw, err := json.Marshal(result.StructuredContent)
-	if err != nil {
-		return r, err
+		return reply{}, err
 	}
 	mark := ""
-	if result.IsError {
+	if refused {
 		mark = "error "
 	}
 	fmt.Printf("%s %s%s\n", tool, mark, raw)
+	return c.note(raw)
+}
+
+// quietly is call without printing; it returns the whole answer.
+func (c *client) quietly(ctx context.Context, tool string, arguments json.RawMessage) (answer map[string]any, refused bool, err error) {
+	raw, refused, err := c.send(ctx, tool, arguments)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := decode(raw, &answer); err != nil {
+		return nil, false, err
+	}
+	_, err = c.note(raw)
+	return answer, refused, err
+}
+
+func (c *client) send(ctx context.Context, tool string, arguments json.RawMessage) (raw []byte, refused bool, err error) {
+	result, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		return nil, false, err
+	}
+	raw, err = json.Marshal(result.StructuredContent)
+	return raw, result.IsError, err
+}
+
+// note keeps what later lines refer to.
+func (c *client) note(raw []byte) (reply, error) {
+	var r reply
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return r, err
 	}
 	if r.SessionID != "" {
 		c.vars["ID"] = r.SessionID
+	}
+	if r.ResumeToken != "" {
+		c.vars["TOKEN"] = r.ResumeToken
 	}
 	if r.NextCursor != nil {
 		c.cursor[r.SessionID] = *r.NextCursor

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,4 +95,30 @@ func TestRealCLIServe(t *testing.T) {
 	}
 	out := w.command(t, "", "mcpclient", "--cli", w.cli, calls)
 	w.check(t, out, `"behavior":"allow"`, `"source":"respond"`, `"result":"Published."`, "server exit 0")
+}
+
+func TestRealCLICheck(t *testing.T) {
+	w := newRealWorld(t)
+	out := w.command(t, "", "gatehouse", "check", "--json", "--cli", w.cli)
+	var report checkReport
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if !report.OK || report.CLI == nil || report.CLI.Version == "" || len(report.Calls) == 0 {
+		t.Errorf("report %s", out)
+	}
+	wanted := []string{checkJudged, checkDenied, checkAllowed, checkCovered, checkHooks, checkSettings}
+	for _, g := range report.Gate {
+		if g.CLI != gateConfigured {
+			continue
+		}
+		if i := slices.Index(wanted, g.Check); i >= 0 && g.Status == gateOK {
+			wanted = slices.Delete(wanted, i, i+1)
+			continue
+		}
+		t.Errorf("gate result %+v", g)
+	}
+	if len(wanted) > 0 {
+		t.Errorf("not tried with the real CLI: %q", wanted)
+	}
 }

@@ -18,6 +18,9 @@ func (c *command) runSession(ctx context.Context, args []string) int {
 	if errors.Is(err, flag.ErrHelp) {
 		return exitOK
 	}
+	if err == nil {
+		err = c.notNested("run")
+	}
 	if err != nil {
 		return c.failUsage(err)
 	}
@@ -50,9 +53,10 @@ func (c *command) follow(ctx context.Context, eng *engine.Engine, p engine.Start
 	defer stop()
 	wake := watch(ctx, session, v)
 	for {
+		busy := session.Info().State.Busy() // looked at first: the last event comes before the end
 		more := v.show(session)
 		a.look(ctx, session)
-		if !more && !session.Info().State.Busy() {
+		if !more && !busy {
 			return v.finish(session.Info())
 		}
 		select {
@@ -103,7 +107,7 @@ func startCode(err error) int {
 
 // interrupted ends the session after a signal.
 func (c *command) interrupted(session *engine.Session) int {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	if err := session.Cancel(ctx, "Interrupted at the terminal", "signal"); err != nil {
 		return c.fail(exitInterrupted, err)

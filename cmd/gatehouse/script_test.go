@@ -16,14 +16,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets the test binary play three programs: the command under test,
-// the scripted CLI that it starts, and an MCP client that starts it.
+// TestMain lets the test binary play four programs: the command under test,
+// the scripted CLI that it starts, one that calls the model's API besides, and
+// an MCP client that starts it.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"gatehouse": main,
 		"scripted-cli": func() {
 			os.Exit(script.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
+		"loopback-cli": func() { os.Exit(loopbackCLI(os.Args[1:])) },
 		"mcpclient": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 			defer stop()
@@ -50,6 +52,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("USERPROFILE", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "config"))
 			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // else each program waits a second at its end
 			return private(e.WorkDir)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -28,12 +28,15 @@ type settings struct {
 	maxConcurrent    int
 	turnTimeout      time.Duration
 	idleTTL          time.Duration
+	warmTTL          time.Duration
+	resumeTTL        time.Duration
 	maxPending       int
 	maxDenials       int // 0 = no limit
 	approvalTimeout  time.Duration
 	files            []string // configuration files read
 	start            string   // the folder the command works in
 	home             string
+	stateFolder      string // what outlives the program; empty without a home
 }
 
 // Bounds of the configuration. They keep a slip of the finger from turning a
@@ -82,10 +85,12 @@ func (l *loaded) check(start string, env environment) (*settings, error) {
 		maxConcurrent:    c.between("limits.max_concurrent", l.Limits.MaxConcurrent, 1, maxConcurrentBound),
 		turnTimeout:      c.duration("limits.turn_timeout", l.Limits.TurnTimeout),
 		idleTTL:          c.duration("limits.idle_ttl", l.Limits.IdleTTL),
+		warmTTL:          c.duration("limits.warm_ttl", l.Limits.WarmTTL),
+		resumeTTL:        c.duration("limits.resume_ttl", l.Limits.ResumeTTL),
 		maxPending:       c.between("limits.max_pending", l.Limits.MaxPending, 1, maxPendingBound),
 		maxDenials:       c.between("limits.max_denials", l.Limits.MaxDenials, 0, maxDenialsBound),
 		approvalTimeout:  c.duration("approvals.timeout", l.Approvals.Timeout),
-		files:            l.files, start: start, home: env.home(),
+		files:            l.files, start: start, home: env.home(), stateFolder: env.stateFolder(),
 	}
 	s.roots = c.roots(start)
 	s.trusted = c.folders("workspace.trusted", l.Workspace.Trusted)

@@ -117,7 +117,7 @@ func texts(message json.RawMessage) []string {
 }
 
 // telling are the members of inputs that say best what a call is about.
-var telling = []string{"command", "file_path", "notebook_path", "url", "pattern", "query", "description"}
+var telling = []string{"command", "file_path", "notebook_path", "url", "pattern", "query", "description", "message"}
 
 // describe names a call by its tool and the most telling member of its input.
 func describe(tool string, input json.RawMessage) string {
