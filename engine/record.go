@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/regular"
 )
 
 // A resume token is as old as the answer it came with, and can be used again.
@@ -80,7 +82,7 @@ func (e *Engine) recall(id string) (resumeRecord, error) {
 	if !e.recorded() {
 		return r, nil
 	}
-	raw, err := readRegular(e.recordPath(id), recordBound)
+	raw, err := regular.Read(e.recordPath(id), recordBound)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
@@ -91,17 +93,6 @@ func (e *Engine) recall(id string) (resumeRecord, error) {
 		return r, Errorf(Internal, "resume: record of session %s: %w; remove the file if the session may go on", id, err)
 	}
 	return r, nil
-}
-
-func readRegular(path string, limit int64) ([]byte, error) {
-	info, err := os.Lstat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular() || info.Size() > limit:
-		return nil, errors.New("not a regular file of a few bytes")
-	}
-	return os.ReadFile(path)
 }
 
 // dropRecords removes those no token can name any more.

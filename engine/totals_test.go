@@ -65,18 +65,21 @@ func continued(t *testing.T, s *Session, fork bool) *Session {
 	return next
 }
 
-// cooled ends the session's warm process, as the sweeper does.
+// cooled ends the session's warm process, as the sweeper does, which tries again
+// when something of the last turn still goes on.
 func cooled(t *testing.T, s *Session) {
 	t.Helper()
-	s.mu.Lock()
-	p := s.proc
-	s.mu.Unlock()
-	s.cool(p)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.proc != nil {
-		t.Fatal("the warm process is still there")
+	for range 1000 {
+		s.mu.Lock()
+		p := s.proc
+		s.mu.Unlock()
+		if p == nil {
+			return
+		}
+		s.cool(p)
+		time.Sleep(5 * time.Millisecond)
 	}
+	t.Fatal("the warm process is still there")
 }
 
 type sums struct {
