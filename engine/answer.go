@@ -47,6 +47,9 @@ func (s *Session) Answer(ctx context.Context, a Answer) error {
 		return Errorf(PermissionRequestNotFound, "request %q: %w", a.RequestID, err)
 	}
 	s.close(q.ID)
+	if len(v.Permissions) > 0 {
+		_ = s.remember() // logged; the turn's end writes it again
+	}
 	return nil
 }
 

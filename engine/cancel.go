@@ -15,10 +15,23 @@ func (s *Session) Cancel(ctx context.Context, reason, source string) error {
 	if err := s.engine.admit(ctx, s.admission(admission.Cancel, "", nil)); err != nil {
 		return err
 	}
-	if !s.cancel(reason, source) {
+	if !s.cancel(reason, source) && !s.finalize() {
 		return Errorf(CancelledCode, "session was cancelled already")
 	}
+	if err := s.remember(); err != nil {
+		return Errorf(Internal, "session was cancelled, but that could not be kept, so a resume token may revive it: %w", err)
+	}
 	return nil
+}
+
+// finalize makes a cancel for good of one that nobody meant so; false when it
+// was for good before.
+func (s *Session) finalize() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.final
+	s.final = true
+	return !before
 }
 
 // unfinished are the sources of cancels that nobody meant for good: such a

@@ -115,6 +115,12 @@ func (o *Options) complete() error {
 	o.MaxPending = cmp.Or(o.MaxPending, DefaultMaxPending)
 	o.MaxDenials = cmp.Or(o.MaxDenials, DefaultMaxDenials)
 	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
+	switch {
+	case o.ResumeTTL > MaxResumeTTL:
+		return fmt.Errorf("engine options: ResumeTTL %s is above %s", o.ResumeTTL, MaxResumeTTL)
+	case o.StateDir == "" && (o.DiskResume || strings.TrimSpace(string(o.ResumeSecret)) != ""):
+		return errors.New("engine options: resuming from disk needs a StateDir, where it is kept what tokens must not undo (for gatehouse: a home folder, or XDG_STATE_HOME)")
+	}
 	o.TempDir = cmp.Or(o.TempDir, os.TempDir())
 	if o.Environ == nil {
 		o.Environ = os.Environ()

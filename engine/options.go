@@ -59,10 +59,12 @@ type Options struct {
 
 	DiskResume   bool          // Engine.Resume may be used
 	ResumeSecret Secret        // signs resume tokens; empty: none are given out
-	ResumeTTL    time.Duration // a token is good for this long; 0 = 30 days
+	ResumeTTL    time.Duration // a token is good for this long; 0 = 30 days, the most
 
-	// StateDir holds the locks that keep two servers from working on one session.
-	// It is made if need be; a session does not start where that fails. Empty: only this engine is guarded.
+	// StateDir holds the locks that keep two servers from working on one session,
+	// and the records of those that can be resumed. It is made if need be; a
+	// session does not start where that fails. Empty: only this engine is guarded,
+	// and nothing can be resumed.
 	StateDir string
 
 	Environ []string     // the owner's environment; nil: os.Environ()

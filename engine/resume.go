@@ -12,8 +12,11 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 )
 
-// DefaultResumeTTL is how long a resume token is good.
-const DefaultResumeTTL = 30 * 24 * time.Hour
+// How long a resume token is good.
+const (
+	DefaultResumeTTL = 30 * 24 * time.Hour
+	MaxResumeTTL     = 30 * 24 * time.Hour
+)
 
 // ResumeToken returns a token by which the session can be resumed after the
 // server has forgotten it. It is empty when the server has no secret, for a
@@ -23,12 +26,17 @@ func (s *Session) ResumeToken() string {
 	if s.engine.sealer == nil || !s.persists() {
 		return ""
 	}
-	c := claims{Session: s.id, Cwd: s.cwd, Expires: time.Now().Add(s.engine.o.ResumeTTL).UTC().Truncate(time.Second), Options: s.params}
+	now := time.Now().UTC().Truncate(time.Second)
+	c := claims{Session: s.id, Cwd: s.cwd, Issued: now, Expires: now.Add(s.engine.o.ResumeTTL), Options: s.params}
 	c.Options.Cwd, c.Options.AdditionalDirs = s.cwd, s.dirs
 	s.mu.Lock()
 	c.Turns, c.CostUSD = s.info.TotalTurns, s.info.TotalCostUSD
-	c.Options.DisallowedTools = slices.Concat(s.params.DisallowedTools, s.rules.deny)
+	c.Options.DisallowedTools = joined(s.params.DisallowedTools, s.rules.deny)
 	s.mu.Unlock()
+	if err := s.remember(); err != nil {
+		s.warn("resumeToken is left out: " + err.Error())
+		return ""
+	}
 	token, err := s.engine.sealer.seal(c)
 	if err != nil {
 		s.warn("resumeToken is left out: " + err.Error())
@@ -108,8 +116,8 @@ func (e *Engine) claims(p ResumeParams) (claims, error) {
 		return none, Errorf(PermissionDenied, "resume refused by rule engine.resume_token: %w", err)
 	case c.Session != p.SessionID:
 		return none, Errorf(PermissionDenied, "resume refused by rule engine.resume_token: the token is for another session")
-	case time.Now().After(c.Expires):
-		return none, Errorf(PermissionDenied, "resume refused by rule engine.resume_token: the token expired at %s ([limits] resume_ttl); start a new session", c.Expires.Format(time.RFC3339))
+	case time.Now().After(c.expiry(e.o.ResumeTTL)):
+		return none, Errorf(PermissionDenied, "resume refused by rule engine.resume_token: the token expired at %s ([limits] resume_ttl); start a new session", c.expiry(e.o.ResumeTTL).Format(time.RFC3339))
 	case strings.TrimSpace(p.Options.Cwd) == "":
 		return none, Errorf(InvalidArgument, "cwd is required to resume a session from disk; name the folder it was started in")
 	case p.At != "" && !uuidForm.MatchString(p.At):
@@ -139,26 +147,25 @@ func (e *Engine) resumed(c claims, p ResumeParams) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	params.Cwd = given.Cwd
+	r, err := e.recall(c.Session)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Cancelled:
+		return nil, Errorf(CancelledCode, "session was cancelled; start a new one")
+	}
+	params.Cwd, params.DisallowedTools = given.Cwd, joined(params.DisallowedTools, r.Deny)
 	if err := params.validate(); err != nil {
 		return nil, err
 	}
 	s := e.newSession(params, "")
-	r, err := e.recall(c.Session)
-	switch {
-	case err != nil:
-	case r.Cancelled:
-		err = Errorf(CancelledCode, "session was cancelled; start a new one")
-	case p.Reply.Fork:
+	if p.Reply.Fork {
 		s.parent = c.Session
-	default:
+	} else {
 		s.id = c.Session
 		s.info.TotalTurns, s.info.TotalCostUSD = max(c.Turns, r.Turns), max(c.CostUSD, r.CostUSD)
 	}
-	if err == nil {
-		err = s.locate()
-	}
-	if err != nil {
+	if err := s.locate(); err != nil {
 		s.end(err)
 		return nil, err
 	}

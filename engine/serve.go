@@ -164,6 +164,9 @@ func (s *Session) spawn(l launch) (_ *process, err error) {
 			release()
 		}
 	}()
+	if err := s.catchUp(l); err != nil {
+		return nil, err
+	}
 	config, err := s.writeMcpConfig(l)
 	if err != nil {
 		return nil, err

@@ -21,8 +21,12 @@ const (
 	ruleOwnProgram = "engine.own_program"
 )
 
-// maxServerWords bounds the words of one server that are looked up as programs.
-const maxServerWords = 256
+// Bounds of the words of one server that are looked up as programs, and of the
+// folders they are looked for in. What has more is refused.
+const (
+	maxServerWords = 256
+	maxPathDirs    = 200
+)
 
 // started is what of a server's configuration says what it starts with.
 type started struct {
@@ -69,7 +73,7 @@ func (s *Session) refusesServer(c started) (rule, reason string) {
 		return ruleOwnSecret, fmt.Sprintf("its configuration names %s, which never reaches a session; set it for Gatehouse itself, in the entry of another MCP client", name)
 	}
 	if !s.engine.o.OwnProgramServers && s.startsUs(c) {
-		return ruleOwnProgram, "it is the program that runs this session: sessions started from a session would run beside the limits"
+		return ruleOwnProgram, "it is the program that runs this session, or has too many words to tell: sessions started from a session would run beside the limits"
 	}
 	return "", ""
 }
@@ -86,8 +90,9 @@ func (c started) ownVariable() string {
 	return ""
 }
 
-// startsUs reports whether the command, or a path among the words of the
-// arguments, leads to the running program.
+// startsUs reports whether the command, or a word of the arguments that names a
+// program, leads to the running program. It errs on the safe side where there
+// are too many words to look at, and cannot see through a script.
 func (s *Session) startsUs(c started) bool {
 	executable, err := os.Executable()
 	if err != nil {
@@ -97,45 +102,58 @@ func (s *Session) startsUs(c started) bool {
 	if err != nil {
 		return false
 	}
-	same := func(path string) bool {
-		info, err := os.Stat(path)
-		return err == nil && os.SameFile(own, info)
+	words := c.words(s.filledIn)
+	if len(words) > maxServerWords {
+		return true
 	}
-	return slices.ContainsFunc(s.programs(c), same)
+	dirs := slices.Concat(filepath.SplitList(s.filledIn(c.path)), filepath.SplitList(s.engine.variable("PATH")))
+	if len(dirs) > maxPathDirs {
+		return true
+	}
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.ContainsFunc(s.placesOf(word, dirs), func(path string) bool {
+			info, err := os.Stat(path)
+			return err == nil && os.SameFile(own, info)
+		})
+	})
 }
 
-// programs are the files a server may start, absolute.
-func (s *Session) programs(c started) []string {
-	files := s.commandPaths(c)
-	for _, text := range c.texts {
-		text = s.filledIn(text)
-		files = append(files, text)
-		files = append(files, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`;|&()<>=", r) })...)
+// words are the command, and the words of the arguments as a shell would split
+// them, each once; one more than maxServerWords means too many.
+func (c started) words(filledIn func(string) string) []string {
+	words := []string{filledIn(c.command)}
+	add := func(word string) {
+		if word != "" && len(words) <= maxServerWords && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
 	}
-	files = slices.DeleteFunc(files, func(f string) bool { return !filepath.IsAbs(f) })
-	files = files[:min(len(files), maxServerWords)]
+	for _, text := range c.texts {
+		text = filledIn(text)
+		add(text)
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`;|&()<>=", r) }) {
+			add(word)
+		}
+	}
+	return words
+}
+
+// placesOf are the files a word may name as a program.
+func (s *Session) placesOf(word string, dirs []string) (files []string) {
+	switch {
+	case word == "":
+		return nil
+	case filepath.IsAbs(word):
+		files = []string{word}
+	case strings.ContainsAny(word, `/\`):
+		files = []string{filepath.Join(s.cwd, word)}
+	default:
+		for _, dir := range dirs {
+			files = append(files, filepath.Join(dir, word))
+		}
+	}
 	if runtime.GOOS == "windows" {
 		for _, f := range slices.Clone(files) {
 			files = append(files, f+".exe")
-		}
-	}
-	return files
-}
-
-// commandPaths are the places where a command may lie, not all of them absolute.
-func (s *Session) commandPaths(c started) (files []string) {
-	command := s.filledIn(c.command)
-	switch {
-	case command == "":
-		return nil
-	case filepath.IsAbs(command):
-		return []string{command}
-	case strings.ContainsAny(command, `/\`):
-		return []string{filepath.Join(s.cwd, command)}
-	}
-	for _, path := range []string{s.filledIn(c.path), s.engine.variable("PATH")} {
-		for _, dir := range filepath.SplitList(path) {
-			files = append(files, filepath.Join(dir, command))
 		}
 	}
 	return files

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -77,7 +78,20 @@ func (l *ownerLab) ownPrograms() map[string]string {
 		"on PATH":    `{"command":"gh","args":["serve"],"env":{"PATH":` + string(path) + `}}`,
 		"by env":     config("env", "A=b", link, "serve"),
 		"by a shell": config("sh", "-c", "cd /; exec '"+link+"' serve"),
+		"many words": config("sh", "-c", ": "+numbered(300)+"; exec env -i "+link+" serve"),
+		"many dirs":  `{"command":"gh","args":["serve"],"env":{"PATH":"` + strings.Repeat("/none:", 300) + bin + `"}}`,
+		"bare word":  `{"command":"env","args":["-i","gh","serve"],"env":{"PATH":` + string(path) + `}}`,
+		"near word":  config("env", "-i", "./gh", "serve"),
 	}
+}
+
+// numbered is n different words.
+func numbered(n int) string {
+	var words strings.Builder
+	for i := range n {
+		fmt.Fprintf(&words, "w%d ", i)
+	}
+	return words.String()
 }
 
 func TestServersThatAreThisProgramAreLeftOut(t *testing.T) {

@@ -35,10 +35,20 @@ const (
 type claims struct {
 	Session string      `json:"session"`
 	Cwd     string      `json:"cwd"` // resolved
+	Issued  time.Time   `json:"issued"`
 	Expires time.Time   `json:"expires"`
 	Options StartParams `json:"options"` // as admitted: the ceiling
 	Turns   int         `json:"turns"`   // totals when the token was made
 	CostUSD float64     `json:"costUsd"`
+}
+
+// expiry is when the token ends for a server that grants ttl: lowering it
+// shortens the life of tokens that are out already.
+func (c claims) expiry(ttl time.Duration) time.Time {
+	if now := c.Issued.Add(ttl); now.Before(c.Expires) {
+		return now
+	}
+	return c.Expires
 }
 
 // sealer makes and opens tokens.

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"strings"
@@ -100,6 +101,27 @@ func TestFilterGoesOnAfterBadLines(t *testing.T) {
 	}
 	if n := strings.Count(replies, "\n"); n != 3 || !strings.Contains(replies, "line has 5000 bytes, more than the 1000 allowed") {
 		t.Errorf("replies %q", replies)
+	}
+}
+
+// unread is a client that reads nothing.
+type unread struct{ gone chan struct{} }
+
+func (u unread) Write([]byte) (int, error) {
+	<-u.gone
+	return 0, io.ErrClosedPipe
+}
+
+// TestFilterSeesTheEndOfAClientThatDoesNotRead: answers to bad lines that nobody
+// takes neither hide the end of the input nor grow without bound.
+func TestFilterSeesTheEndOfAClientThatDoesNotRead(t *testing.T) {
+	for lines, want := range map[int]error{1: nil, maxRefusals: nil, maxRefusals * 3: errUnread} {
+		client := unread{make(chan struct{})}
+		f := newLineFilter(strings.NewReader(strings.Repeat("x\n", lines)), client, 1000, slog.New(slog.DiscardHandler))
+		if _, err := io.ReadAll(f); !errors.Is(err, want) {
+			t.Errorf("%d bad lines: %v, want %v", lines, err, want)
+		}
+		close(client.gone)
 	}
 }
 

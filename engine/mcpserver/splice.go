@@ -27,7 +27,8 @@ const (
 
 // splices are the answers of one connection that wait to be written.
 type splices struct {
-	id string // of the connection; no client learns it, so no text can hold a mark
+	id   string // of the connection; logs show it
+	mark string // every mark starts with it; nobody learns it, so no text can hold one
 
 	mu     sync.Mutex
 	last   int
@@ -38,7 +39,7 @@ type splices struct {
 var connections sync.Map // string → *splices
 
 func newSplices() *splices {
-	return &splices{id: "gatehouse-" + rand.Text(), bodies: map[string][]byte{}}
+	return &splices{id: "gatehouse-" + rand.Text(), mark: "answer-" + rand.Text(), bodies: map[string][]byte{}}
 }
 
 // leave keeps body and returns its mark; ok is false when too many wait.
@@ -49,7 +50,7 @@ func (s *splices) leave(body []byte) (mark string, ok bool) {
 		return "", false
 	}
 	s.last++
-	mark = fmt.Sprintf("%s-%d", s.id, s.last)
+	mark = fmt.Sprintf("%s-%d", s.mark, s.last)
 	s.bodies[mark] = body
 	return mark, true
 }
@@ -61,7 +62,7 @@ func (s *splices) take(line []byte) (mark, body []byte) {
 	if len(s.bodies) == 0 {
 		return nil, nil
 	}
-	start := bytes.Index(line, []byte(`"`+s.id+"-"))
+	start := bytes.Index(line, []byte(`"`+s.mark+"-"))
 	if start < 0 {
 		return nil, nil
 	}

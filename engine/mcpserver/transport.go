@@ -3,11 +3,12 @@ package mcpserver
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -56,17 +57,27 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 
 func (l *lineWriter) Close() error { return l.w.Close() }
 
-// lineFilter is a Reader of good lines only. It starts no goroutine: the bad
-// lines are answered by whoever reads. Not safe for concurrent Reads; Close may
-// be called at any time.
+// Bounds of the answers to bad lines: a client that does not read them must not
+// keep us from reading its lines, and from seeing their end.
+const (
+	maxRefusals  = 64
+	flushRefused = time.Second // what they get to be read, once the input has ended
+)
+
+var errUnread = errors.New("the client sends bad lines and does not read the answers")
+
+// lineFilter is a Reader of good lines only. Not safe for concurrent Reads;
+// Close may be called at any time.
 type lineFilter struct {
 	in      io.Reader
 	lines   *bufio.Reader
 	replies io.Writer
 	limit   int
 	logger  *slog.Logger
-	ready   []byte // rest of a good line
-	err     error  // told when ready is empty
+	refused chan []byte   // answers to bad lines; nil before the first
+	flushed chan struct{} // closed when all of them are written
+	ready   []byte        // rest of a good line
+	err     error         // told when ready is empty
 }
 
 func newLineFilter(in io.Reader, replies io.Writer, limit int, logger *slog.Logger) *lineFilter {
@@ -78,6 +89,7 @@ func newLineFilter(in io.Reader, replies io.Writer, limit int, logger *slog.Logg
 func (f *lineFilter) Read(p []byte) (int, error) {
 	for len(f.ready) == 0 {
 		if f.err != nil {
+			f.flush()
 			return 0, f.err
 		}
 		f.ready = f.next()
@@ -116,10 +128,44 @@ func (f *lineFilter) next() []byte {
 		return append(line, '\n')
 	}
 	f.logger.Warn("line from the client refused", "code", bad.code, "reason", bad.message, "bytes", length)
-	if _, err := f.replies.Write(bad.reply()); err != nil && f.err == nil {
-		f.err = fmt.Errorf("answer a refused line: %w", err)
-	}
+	f.answer(bad.reply())
 	return nil
+}
+
+// answer queues the reply to a bad line; a full queue ends the connection.
+func (f *lineFilter) answer(reply []byte) {
+	if f.refused == nil {
+		f.refused, f.flushed = make(chan []byte, maxRefusals), make(chan struct{})
+		go writeAll(f.replies, f.refused, f.flushed) // ends with the input, or with the write that nobody reads
+	}
+	select {
+	case f.refused <- reply:
+	default:
+		f.err = cmp.Or(f.err, errUnread)
+	}
+}
+
+func writeAll(w io.Writer, lines <-chan []byte, done chan<- struct{}) {
+	defer close(done)
+	var failed error
+	for line := range lines {
+		if failed == nil { // else only emptied: the reader sees the end by itself
+			_, failed = w.Write(line)
+		}
+	}
+}
+
+// flush lets the last answers be written; it waits a moment at most.
+func (f *lineFilter) flush() {
+	if f.refused == nil {
+		return
+	}
+	close(f.refused)
+	f.refused = nil
+	select {
+	case <-f.flushed:
+	case <-time.After(flushRefused):
+	}
 }
 
 // readLine reads up to a newline, keeping at most limit bytes. length is the

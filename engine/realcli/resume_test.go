@@ -12,7 +12,9 @@ import (
 )
 
 // resumable lets an engine give out and take tokens.
-func resumable(o *engine.Options) { o.DiskResume, o.ResumeSecret = true, "a secret of this test" }
+func (l *lab) resumable(o *engine.Options) {
+	o.DiskResume, o.ResumeSecret, o.StateDir = true, "a secret of this test", filepath.Join(l.home, "state")
+}
 
 // reopen ends the engine and makes another one, as a restart of the server does.
 func (l *lab) reopen(change ...func(*engine.Options)) {
@@ -41,13 +43,13 @@ func (l *lab) resume(p engine.ResumeParams) *engine.Session {
 func TestResumeFromDiskKeepsTheConversation(t *testing.T) {
 	l := newLab(t)
 	l.serve(fakeapi.Say("MARK-FIRST-ANSWER"), bash("touch made.txt"), fakeapi.Say("second"), fakeapi.Say("third"))
-	l.open(resumable)
+	l.open(l.resumable)
 	s := l.start("MARK-FIRST-PROMPT")
 	l.turns(s, 1, refuse)
 	before := s.Info()
 	p := engine.ResumeParams{SessionID: s.ID(), Token: s.ResumeToken(), Reply: engine.ReplyParams{Prompt: "go on"}}
 	p.Options.Cwd = l.project
-	l.reopen(resumable)
+	l.reopen(l.resumable)
 	l.written(s)
 
 	resumed := l.resume(p)
@@ -84,12 +86,12 @@ func TestResumeFromDiskKeepsTheConversation(t *testing.T) {
 func TestResumeOfAnUnknownTranscript(t *testing.T) {
 	l := newLab(t)
 	l.serve(fakeapi.Say("one"))
-	l.open(resumable)
+	l.open(l.resumable)
 	s := l.start("hello")
 	l.turns(s, 1, refuse)
 	p := engine.ResumeParams{SessionID: s.ID(), Token: s.ResumeToken(), Reply: engine.ReplyParams{Prompt: "go on"}}
 	p.Options.Cwd = l.project
-	l.reopen(resumable)
+	l.reopen(l.resumable)
 	l.forget(s)
 	_, err := l.engine.Resume(t.Context(), p)
 	if engine.CodeOf(err) != engine.SessionNotFound || !strings.Contains(err.Error(), "No conversation found") {
