@@ -23,21 +23,25 @@ type room struct {
 var rooms = map[string]room{
 	"":                   {},
 	"redact":             {},
+	"internal/rawjson":   {},
 	"internal/regular":   {},
+	"internal/spelling":  {},
+	"internal/testcli":   {}, // for tests only
 	"policy/facts":       {ours: []string{"internal/regular"}, outside: []string{"mvdan.cc/sh/v3"}},
 	"engine/event":       {},
 	"engine/permission":  {},
-	"engine/control":     {},
+	"engine/control":     {ours: []string{"internal/rawjson"}},
 	"engine/cli":         {},
 	"engine/cli/script":  {},
 	"engine/cli/fakeapi": {}, // for tests, and for the check command
 	"engine/realcli":     {}, // holds nothing but tests
 	"engine/admission":   {ours: []string{"engine/permission"}},
 	"engine": {ours: []string{
-		"engine/admission", "engine/cli", "engine/control", "engine/event", "engine/permission", "internal/regular",
+		"engine/admission", "engine/cli", "engine/control", "engine/event", "engine/permission",
+		"internal/rawjson", "internal/regular", "internal/spelling",
 	}},
 	"engine/mcpserver": {
-		ours:    []string{"engine", "engine/event", "engine/permission"},
+		ours:    []string{"engine", "engine/event", "engine/permission", "internal/rawjson", "internal/spelling"},
 		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"policy": {
@@ -48,7 +52,7 @@ var rooms = map[string]room{
 	"cmd/gatehouse": {
 		ours: []string{
 			"engine", "engine/admission", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver",
-			"engine/permission", "internal/regular", "policy", "policy/facts", "redact",
+			"engine/permission", "internal/regular", "internal/spelling", "policy", "policy/facts", "redact",
 		},
 		outside: []string{"github.com/BurntSushi/toml"},
 	},

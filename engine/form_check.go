@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/rawjson"
 )
 
 // Check validates a filled form: an object whose members are all known, with
@@ -24,7 +26,7 @@ func (f *Form) Check(content json.RawMessage) error {
 	}
 	var values map[string]json.RawMessage
 	if json.Unmarshal(content, &values) != nil || values == nil {
-		return fmt.Errorf("content: want an object, got %s", kindOf(content))
+		return fmt.Errorf("content: want an object, got %s", rawjson.Kind(content))
 	}
 	for _, one := range fields {
 		value, given := values[one.Name]
@@ -53,8 +55,8 @@ func (f FormField) Check(value json.RawMessage) error {
 	case "number", "integer":
 		return f.checkNumber(value)
 	case "boolean":
-		if kindOf(value) != "a boolean" {
-			return fmt.Errorf("want true or false, got %s", kindOf(value))
+		if rawjson.Kind(value) != "a boolean" {
+			return fmt.Errorf("want true or false, got %s", rawjson.Kind(value))
 		}
 		return nil
 	case "array":
@@ -64,8 +66,8 @@ func (f FormField) Check(value json.RawMessage) error {
 }
 
 func (f FormField) checkText(value json.RawMessage) error {
-	if kindOf(value) != "a string" {
-		return fmt.Errorf("want a string, got %s", kindOf(value))
+	if rawjson.Kind(value) != "a string" {
+		return fmt.Errorf("want a string, got %s", rawjson.Kind(value))
 	}
 	text := textOf(value)
 	if err := within(float64(utf8.RuneCountInString(text)), f.minLength, f.maxLength, " characters"); err != nil {
@@ -82,8 +84,8 @@ func (f FormField) checkNumber(value json.RawMessage) error {
 	if f.Type == "integer" {
 		want = "a whole number"
 	}
-	if kindOf(value) != "a number" {
-		return fmt.Errorf("want %s, got %s", want, kindOf(value))
+	if rawjson.Kind(value) != "a number" {
+		return fmt.Errorf("want %s, got %s", want, rawjson.Kind(value))
 	}
 	n, err := strconv.ParseFloat(string(value), 64)
 	switch {
@@ -97,12 +99,12 @@ func (f FormField) checkNumber(value json.RawMessage) error {
 
 func (f FormField) checkChoices(value json.RawMessage) error {
 	var list []json.RawMessage
-	if kindOf(value) != "a list" || json.Unmarshal(value, &list) != nil {
-		return fmt.Errorf("want a list, got %s", kindOf(value))
+	if rawjson.Kind(value) != "an array" || json.Unmarshal(value, &list) != nil {
+		return fmt.Errorf("want an array, got %s", rawjson.Kind(value))
 	}
 	for _, item := range list {
-		if kindOf(item) != "a string" || !f.offers(textOf(item)) {
-			return fmt.Errorf("want a list of %s", f.choices())
+		if rawjson.Kind(item) != "a string" || !f.offers(textOf(item)) {
+			return fmt.Errorf("want an array of %s", f.choices())
 		}
 	}
 	return within(float64(len(list)), f.minItems, f.maxItems, " choices")
@@ -129,25 +131,4 @@ func within(n float64, least, most *float64, unit string) error {
 		return fmt.Errorf("want at most %s%s", show(*most), unit)
 	}
 	return nil
-}
-
-// kindOf names the kind of a valid JSON value.
-func kindOf(raw json.RawMessage) string {
-	text := strings.TrimLeft(string(raw[:min(len(raw), 16)]), " \t\r\n")
-	if text == "" {
-		return "nothing"
-	}
-	switch text[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
 }

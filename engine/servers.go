@@ -109,10 +109,12 @@ func decodeServer(raw json.RawMessage) (serverConfig, error) {
 
 var oddInToolName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// toolServer is a server's name as it stands in the names of its tools, "" when
-// such a name would not tell which server it is of.
+// toolPart is a server's name as it stands in the names of its tools.
+func toolPart(name string) string { return oddInToolName.ReplaceAllString(name, "_") }
+
+// toolServer is toolPart, "" when it would not tell which server a tool is of.
 func toolServer(name string) string {
-	name = oddInToolName.ReplaceAllString(name, "_")
+	name = toolPart(name)
 	if name == "" || len(name) > 64 || strings.Contains(name, "__") || strings.HasPrefix(name, "_") || strings.HasSuffix(name, "_") {
 		return ""
 	}

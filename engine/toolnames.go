@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/spelling"
 )
 
 // A misspelt tool name in a list does nothing, and nobody would notice. So the
@@ -123,7 +125,7 @@ func (n toolNames) nearest(name string) string {
 	best, least := "", max(len(name)/3, 1)+1
 	lower := strings.ToLower(name)
 	for i, k := range n.lowerCased {
-		if d := editDistance(lower, k); d < least {
+		if d := spelling.Distance(lower, k); d < least {
 			best, least = n.suggested[i], d
 		}
 	}
@@ -131,30 +133,6 @@ func (n toolNames) nearest(name string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-// editDistance counts the bytes to add, remove, replace or swap with their neighbour.
-func editDistance(a, b string) int {
-	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
-	for j := range rows[1] {
-		rows[1][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		before, last, row := rows[0], rows[1], rows[2]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		rows = [3][]int{last, row, before}
-	}
-	return rows[1][len(b)]
 }
 
 // warnTools tells, at the first init, which names of the caller's lists are no tools.
@@ -179,14 +157,4 @@ func (s *Session) warnTools(f frameSystem) {
 		s.warn(warnings[i])
 	}
 	s.notice("unknown_tools", "some names in the lists of tools are no tools of this session, so they do nothing", map[string]any{"warnings": warnings})
-}
-
-// toolPart is a server's name as it stands in its tools' names.
-func toolPart(server string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, server)
 }

@@ -51,14 +51,3 @@ func TestToolWarningsAreBounded(t *testing.T) {
 		t.Errorf("%d warnings, the last %q", len(got), got[len(got)-1])
 	}
 }
-
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"read", "read", 0}, {"raed", "read", 1}, {"bsh", "bash", 1}, {"kitten", "sitting", 3}} {
-		if got := editDistance(c.a, c.b); got != c.want {
-			t.Errorf("editDistance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/spelling"
 )
 
 // fileConfig is a configuration file as written; docs/configuration.md
@@ -117,7 +119,7 @@ func nearestKey(key string) string {
 	}
 	slices.Sort(keys)
 	for _, k := range keys {
-		cost := editDistance(key, k)
+		cost := spelling.Distance(key, k)
 		if lastWord(k) == lastWord(key) {
 			cost = min(cost, 1)
 		}
@@ -129,24 +131,3 @@ func nearestKey(key string) string {
 }
 
 func lastWord(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
-
-// editDistance is the Levenshtein distance in bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
-}

@@ -30,7 +30,7 @@ func (s *server) reply(ctx context.Context, c call) (any, error) {
 		return nil, c.err
 	}
 	session, err := s.engine.Session(p.SessionID)
-	if engine.CodeOf(err) == engine.SessionNotFound && err != nil {
+	if engine.CodeOf(err) == engine.SessionNotFound {
 		resumed, err := s.engine.Resume(ctx, p)
 		if err != nil {
 			return nil, err

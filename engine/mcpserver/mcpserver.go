@@ -9,8 +9,9 @@
 // The tools are claude_code, claude_code_reply, claude_code_check and
 // claude_code_session, each in the file of its name. All are thin: arguments
 // are decoded strictly (arguments.go), one engine method is called, and the
-// answer is shaped (poll.go, shape.go). The package keeps no state of its own
-// and closes nothing: the caller closes the Engine.
+// answer is shaped (poll.go, shape.go) and written (encode.go, splice.go). The
+// package keeps nothing but the open connections and closes nothing: the caller
+// closes the Engine.
 package mcpserver
 
 import (

@@ -1,10 +1,12 @@
 package mcpserver
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/rawjson"
+	"github.com/gatehouse-mcp/gatehouse/internal/spelling"
 )
 
 // member is one name and value of a JSON object.
@@ -22,51 +24,23 @@ func members(raw json.RawMessage) ([]member, error) {
 	if kind := kindOf(raw); kind != "an object" {
 		return nil, fmt.Errorf("want an object, got %s", kind)
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
 	var out []member
+	var err error
 	seen := map[string]bool{}
-	for dec.More() {
-		t, err := dec.Token()
-		if err != nil {
-			return nil, err
+	rawjson.Each(raw, func(literal, value []byte) {
+		name, wrong := rawjson.Name(literal)
+		if wrong == nil && seen[name] {
+			wrong = fmt.Errorf("%s is given twice", quoteName(name))
 		}
-		name, _ := t.(string)
-		if seen[name] {
-			return nil, fmt.Errorf("%s is given twice", quoteName(name))
-		}
+		err = first(err, wrong)
 		seen[name] = true
-		var v json.RawMessage
-		if err := dec.Decode(&v); err != nil {
-			return nil, err
-		}
-		out = append(out, member{name, v})
-	}
-	return out, nil
+		out = append(out, member{name, value})
+	})
+	return out, err
 }
 
 // kindOf names the kind of a JSON value with its article, for messages.
-func kindOf(raw json.RawMessage) string {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 {
-		return "nothing"
-	}
-	switch raw[0] {
-	case '"':
-		return "a string"
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
-}
+func kindOf(raw json.RawMessage) string { return rawjson.Kind(raw) }
 
 func isNull(raw json.RawMessage) bool { return kindOf(raw) == "null" }
 
@@ -78,7 +52,7 @@ func didYouMean(word string, known []string) string {
 	}
 	best, bestDistance := "", len(word)/3+2
 	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < bestDistance {
+		if d := spelling.Distance(strings.ToLower(word), strings.ToLower(k)); d < bestDistance {
 			best, bestDistance = k, d
 		}
 	}
@@ -89,24 +63,4 @@ func didYouMean(word string, known []string) string {
 		return "; known are " + strings.Join(known, ", ")
 	}
 	return ""
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			last, row[j+1] = row[j+1], min(last+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -132,14 +132,20 @@ func (a *arguments) list(name string, words ...string) []string {
 	return out
 }
 
-// object reads an object whose members are known; nil when absent.
-func (a *arguments) object(name string, known ...string) *arguments {
+// members is the text of an object; nil when absent.
+func (a *arguments) members(name string) json.RawMessage {
 	raw := a.values[name]
-	if raw == nil {
+	if raw != nil && kindOf(raw) != "an object" {
+		a.fail("%s: want an object, got %s", name, kindOf(raw))
 		return nil
 	}
-	if kindOf(raw) != "an object" {
-		a.fail("%s: want an object, got %s", name, kindOf(raw))
+	return raw
+}
+
+// object reads an object whose members are known; nil when absent.
+func (a *arguments) object(name string, known ...string) *arguments {
+	raw := a.members(name)
+	if raw == nil {
 		return nil
 	}
 	inner, err := decodeArguments(raw, known)
@@ -152,12 +158,8 @@ func (a *arguments) object(name string, known ...string) *arguments {
 // open reads an object with members of its own, as sent. each, when not nil,
 // says what is wrong with one member, "" if nothing.
 func (a *arguments) open(name string, each func(member string, v json.RawMessage) string) json.RawMessage {
-	raw := a.values[name]
+	raw := a.members(name)
 	if raw == nil {
-		return nil
-	}
-	if kindOf(raw) != "an object" {
-		a.fail("%s: want an object, got %s", name, kindOf(raw))
 		return nil
 	}
 	fields, err := members(raw)
