@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Two processes that work on one session lose a turn of it, so an id is claimed
@@ -41,7 +42,7 @@ func (e *Engine) lockFile(id string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, Errorf(Internal, "claim session %s: %w (XDG_STATE_HOME names another folder)", id, err)
 	}
-	unlock, err = lockPath(filepath.Join(dir, id+".lock"))
+	unlock, err = lockPath(filepath.Join(dir, id+".lock"), DefaultTurnTimeout)
 	if errors.Is(err, errClaimed) {
 		return nil, Errorf(SessionBusy, "session %s is at work in another gatehouse server; continue it there, or fork it", id)
 	}
@@ -56,10 +57,12 @@ const claimTries = 100
 
 // lockPath locks a file that is removed when it is unlocked. Whoever locks must
 // look whether the name still means the same file: the last holder may have
-// removed it in between.
-func lockPath(path string) (unlock func(), err error) {
+// removed it in between. stale is the age after which a file that a killed
+// server left behind no longer counts, where the system has no lock that ends
+// with the process.
+func lockPath(path string, stale time.Duration) (unlock func(), err error) {
 	for range claimTries {
-		f, err := openLocked(path)
+		f, err := openLocked(path, stale)
 		if err != nil {
 			return nil, err
 		}

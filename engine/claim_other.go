@@ -9,19 +9,15 @@ import (
 	"time"
 )
 
-// staleClaim is the age after which a file left behind by a server that was
-// killed no longer counts: no turn is longer by default.
-const staleClaim = DefaultTurnTimeout
-
 // openLocked creates the file, which has to be new: there is no lock in the
 // standard library that ends with the process here.
-func openLocked(path string) (*os.File, error) {
+func openLocked(path string, stale time.Duration) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if !errors.Is(err, fs.ErrExist) {
 		return f, err
 	}
 	info, err := os.Stat(path)
-	if err == nil && time.Since(info.ModTime()) > staleClaim && os.Remove(path) == nil {
+	if err == nil && time.Since(info.ModTime()) > stale && os.Remove(path) == nil {
 		return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
 	return nil, errClaimed

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 )
 
 // openLocked opens and locks a file; the lock ends with the file, so also with
 // this process, however it ends.
-func openLocked(path string) (*os.File, error) {
+func openLocked(path string, _ time.Duration) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err

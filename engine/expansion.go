@@ -57,24 +57,15 @@ func (s *Session) commandFiles(name string) []string {
 	if part == "" || !filepath.IsLocal(part) {
 		return nil
 	}
+	folders := []string{filepath.Join(s.cwd, ".claude")}
+	if own, err := UserFolder(s.engine.o.Environ); err == nil {
+		folders = append(folders, own)
+	}
 	var files []string
-	for _, folder := range []string{s.userSettingsFolder(), filepath.Join(s.cwd, ".claude")} {
+	for _, folder := range folders {
 		files = append(files, filepath.Join(folder, "commands", part+".md"), filepath.Join(folder, "skills", part, "SKILL.md"))
 	}
 	return files
-}
-
-func (s *Session) userSettingsFolder() string {
-	folder := ""
-	for _, kv := range s.engine.o.Environ {
-		switch name, value, _ := strings.Cut(kv, "="); name {
-		case "CLAUDE_CONFIG_DIR":
-			return value
-		case "HOME", "USERPROFILE":
-			folder = filepath.Join(value, ".claude")
-		}
-	}
-	return folder
 }
 
 func readCommand(path string) (string, error) {

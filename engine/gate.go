@@ -250,9 +250,10 @@ type effective struct {
 	} `json:"sources"`
 }
 
-// checkEffective judges the CLI's answer before the first prompt. It looks for the ask-all rule and for the lock on hooks. Isolated,
-// no settings file but the administrator's may be loaded. locked says whether
-// the lock is held; an administrator's settings can replace it.
+// checkEffective judges the CLI's answer before the first prompt: it looks for
+// the ask-all rule and for the lock on hooks. Isolated, no settings file but the
+// administrator's may be loaded. locked says whether the lock is held; an
+// administrator's settings can replace it.
 func checkEffective(raw json.RawMessage, isolated bool) (locked bool, err error) {
 	var e effective
 	if err := json.Unmarshal(raw, &e); err != nil {

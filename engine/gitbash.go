@@ -83,7 +83,7 @@ func gitRoot(git string) string {
 func (e *Engine) passGitBash(values map[string]string) {
 	host := windowsHost{
 		goos: runtime.GOOS, lookPath: exec.LookPath,
-		env: func(name string) string { return lookupFold(e.o.Environ, name) },
+		env: func(name string) string { return variableIn(e.o.Environ, name, true) },
 		exists: func(path string) bool {
 			info, err := os.Stat(path)
 			return err == nil && info.Mode().IsRegular()
@@ -101,16 +101,6 @@ func (e *Engine) passGitBash(values map[string]string) {
 	if path != "" {
 		values[gitBashVariable] = path
 	}
-}
-
-// lookupFold finds a variable as Windows does, whatever the case of its letters.
-func lookupFold(environ []string, name string) (found string) {
-	for _, kv := range environ {
-		if n, value, ok := strings.Cut(kv, "="); ok && strings.EqualFold(n, name) {
-			found = value // of several the last counts, as in a process
-		}
-	}
-	return found
 }
 
 // gitBashHint tells what to do when the CLI says that it has no bash; "" when

@@ -32,6 +32,9 @@ const (
 	// recordTries bounds the wait for another server that writes the same record.
 	recordTries = 200
 	recordPause = 5 * time.Millisecond
+	// staleRecord is the age of a lock on a record that nobody holds any more: one
+	// is held while a small file is written. It counts where claims are files.
+	staleRecord = 10 * time.Second
 )
 
 // with joins two records.
@@ -72,6 +75,7 @@ func (s *Session) remember() error {
 	s.mu.Unlock()
 	if err := s.engine.addRecord(s.id, r); err != nil {
 		s.engine.log.Error("record of a session", "session", s.id, "error", err)
+		s.notice("record", "what happened in this session could not be kept, so a resume token may undo it after a restart: "+err.Error(), nil)
 		return fmt.Errorf("record session %s: %w", s.id, err)
 	}
 	return nil
@@ -84,13 +88,13 @@ func (e *Engine) addRecord(id string, r resumeRecord) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	unlock, err := lockPath(path + ".lock")
+	unlock, err := lockPath(path+".lock", staleRecord)
 	for range recordTries {
 		if !errors.Is(err, errClaimed) {
 			break
 		}
 		time.Sleep(recordPause)
-		unlock, err = lockPath(path + ".lock")
+		unlock, err = lockPath(path+".lock", staleRecord)
 	}
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine"
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
 )
 
 // What happened to a session counts whatever token it is resumed with, and
@@ -128,6 +129,9 @@ func TestCancelThatCannotBeKept(t *testing.T) {
 	}
 	if err := s.Cancel(t.Context(), "enough", "client"); engine.CodeOf(err) != engine.Internal || !strings.Contains(err.Error(), "may revive it") {
 		t.Errorf("a cancel that could not be kept: %v", err)
+	}
+	if !find(s, event.Notice, `"type":"record"`) {
+		t.Errorf("and nobody is told:\n%s", dump(s))
 	}
 }
 

@@ -69,6 +69,9 @@ func (e *Engine) Resume(ctx context.Context, p ResumeParams) (_ *Session, err er
 	if err := s.sameFolders(c, p); err != nil {
 		return nil, err
 	}
+	if err := s.refuseCallers(); err != nil {
+		return nil, err
+	}
 	if err := e.admit(ctx, s.admission(admission.Resume, p.Reply.Prompt, s.params.raw())); err != nil {
 		return nil, err
 	}
@@ -133,6 +136,7 @@ func (e *Engine) resumed(c claims, p ResumeParams) (*Session, error) {
 	given := p.Options
 	given.Prompt = p.Reply.Prompt
 	given.SessionInitTimeout, given.PermissionTimeout = p.Reply.SessionInitTimeout, p.Reply.PermissionTimeout
+	given.AdditionalDirs = slices.Clone(given.AdditionalDirs)
 	for i, dir := range given.AdditionalDirs {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(c.Cwd, dir)

@@ -2,14 +2,9 @@ package engine
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/internal/regular"
 )
@@ -60,54 +55,11 @@ func decodeFile(name string, raw []byte, v any) error {
 
 // readOwn decodes a file of the owner; links are followed, as the CLI does.
 func readOwn(path string, limit int64, v any) error {
-	f, err := regular.Open(path)
+	raw, err := regular.Read(path, limit)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", path, err)
-	case int64(len(raw)) > limit:
-		return fmt.Errorf("%s: over %d bytes", path, limit)
-	}
 	return decodeFile(path, raw, v)
-}
-
-// ownFiles are the places of the owner's configuration of the CLI.
-type ownFiles struct{ global, settings string }
-
-func (e *Engine) ownFiles() (ownFiles, error) {
-	if dir := e.variable("CLAUDE_CONFIG_DIR"); dir != "" {
-		if !filepath.IsAbs(dir) { // the CLI would take it from the session's folder
-			return ownFiles{}, errors.New("CLAUDE_CONFIG_DIR is not an absolute path")
-		}
-		return ownFiles{filepath.Join(dir, ".claude.json"), filepath.Join(dir, "settings.json")}, nil
-	}
-	name := "HOME"
-	if runtime.GOOS == "windows" {
-		name = "USERPROFILE"
-	}
-	home := e.variable(name)
-	switch {
-	case home == "":
-		return ownFiles{}, fs.ErrNotExist
-	case !filepath.IsAbs(home):
-		return ownFiles{}, fmt.Errorf("%s is not an absolute path", name)
-	}
-	return ownFiles{filepath.Join(home, ".claude.json"), filepath.Join(home, ".claude", "settings.json")}, nil
-}
-
-// variable looks into the owner's environment; the last one counts.
-func (e *Engine) variable(name string) (value string) {
-	for _, kv := range e.o.Environ {
-		n, v, _ := strings.Cut(kv, "=")
-		if n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name) {
-			value = v
-		}
-	}
-	return value
 }
 
 // projectOf finds the entry of a folder: the CLI keeps it for the repository the

@@ -72,16 +72,16 @@ func (s *Session) findServers() *serverList {
 	l := &serverList{taken: make(map[string]bool)}
 	if callers, err := s.callersServers(); err == nil {
 		for name := range callers {
-			l.taken[oddInToolName.ReplaceAllString(name, "_")] = true
+			l.taken[toolPart(name)] = true
 		}
 	}
 	if chosen := s.params.SettingSources; chosen != nil && len(*chosen) == 0 {
 		return l
 	}
-	files, err := s.engine.ownFiles()
+	own, err := userPlaces(s.engine.o.Environ)
 	var global globalFile
 	if err == nil {
-		err = readOwn(files.global, maxGlobalFile, &global)
+		err = readOwn(own.global, maxGlobalFile, &global)
 	}
 	if err != nil {
 		l.unreadable(sourceUser, err)
@@ -95,7 +95,7 @@ func (s *Session) findServers() *serverList {
 		l.add(sourceLocal, entry.McpServers)
 	}
 	if s.wantsServers(sourceProject) {
-		s.addProjectServers(l, files.settings)
+		s.addProjectServers(l, own.settings())
 	}
 	if s.wantsServers(sourceUser) {
 		l.add(sourceUser, global.McpServers)

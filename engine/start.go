@@ -29,6 +29,9 @@ func (e *Engine) Start(ctx context.Context, p StartParams) (_ *Session, err erro
 	if err := s.locate(); err != nil {
 		return nil, err
 	}
+	if err := s.refuseCallers(); err != nil { // programs may be named from the folder
+		return nil, err
+	}
 	if err := e.admit(ctx, s.admission(admission.Start, p.Prompt, p.raw())); err != nil {
 		return nil, err
 	}

@@ -94,8 +94,7 @@ func validateRule(rule string) error {
 	return nil
 }
 
-// locate resolves the working folder and the further ones and looks where they
-// lie, and at the caller's servers, whose programs may be named from the folder.
+// locate resolves the working folder and the further ones and looks where they lie.
 func (s *Session) locate() error {
 	cwd := s.params.Cwd
 	if cwd == "" {
@@ -119,7 +118,7 @@ func (s *Session) locate() error {
 	if s.params.Executable != "" && !filepath.IsAbs(s.params.Executable) {
 		return Errorf(InvalidArgument, "pathToClaudeCodeExecutable %q: want an absolute path", s.params.Executable)
 	}
-	return s.refuseCallers()
+	return nil
 }
 
 func folder(parameter, path string) (string, error) {

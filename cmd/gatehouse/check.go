@@ -113,7 +113,8 @@ func (k *check) load(ctx context.Context) (err error) {
 // orEmpty makes a list that encodes as [] when it is empty.
 func orEmpty(list []string) []string { return append([]string{}, list...) }
 
-// minSecret is how many bytes CLAUDE_CODE_MCP_RESUME_SECRET needs.
+// minSecret is how many bytes CLAUDE_CODE_MCP_RESUME_SECRET should have: a
+// shorter one works, and can be guessed from a token.
 const minSecret = 32
 
 // environmentWarnings finds variables that will not do what they seem to say.
@@ -122,7 +123,7 @@ func environmentWarnings(env environment) []string {
 	secret := env.get(resumeSecret)
 	switch {
 	case secret != "" && len(secret) < minSecret:
-		return []string{fmt.Sprintf("%s has %d bytes and needs %d%s", resumeSecret, len(secret), minSecret, remedy)}
+		return []string{fmt.Sprintf("%s has %d bytes; one below %d can be guessed from a token%s", resumeSecret, len(secret), minSecret, remedy)}
 	case secret == "" && env.get(allowDiskResume) == "1":
 		return []string{fmt.Sprintf("%s is 1 but %s is not set, so disk resume will refuse%s", allowDiskResume, resumeSecret, remedy)}
 	}

@@ -95,14 +95,12 @@ func managedFiles(folders []string) []string {
 
 // ownSettingsFile is empty when there is no home.
 func ownSettingsFile(env environment) (string, error) {
-	if folder := env.get("CLAUDE_CONFIG_DIR"); folder != "" {
-		if !filepath.IsAbs(folder) { // the CLI takes it from the session's folder
-			return "", errors.New("CLAUDE_CONFIG_DIR is not an absolute path")
-		}
-		return filepath.Join(folder, "settings.json"), nil
+	folder, err := engine.UserFolder(env)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", err
 	}
-	if home := env.home(); home != "" {
-		return filepath.Join(home, ".claude", "settings.json"), nil
-	}
-	return "", nil
+	return filepath.Join(folder, "settings.json"), nil
 }

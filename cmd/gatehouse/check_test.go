@@ -105,7 +105,7 @@ func TestEnvironmentWarnings(t *testing.T) {
 		{"nothing set", nil, ""},
 		{"both well", environment{allowDiskResume + "=1", resumeSecret + "=" + long}, ""},
 		{"secret alone", environment{resumeSecret + "=" + long}, ""},
-		{"short secret", environment{resumeSecret + "=" + long[1:]}, resumeSecret + " has 31 bytes and needs 32"},
+		{"short secret", environment{resumeSecret + "=" + long[1:]}, resumeSecret + " has 31 bytes; one below 32 can be guessed"},
 		{"no secret", environment{allowDiskResume + "=1"}, resumeSecret + " is not set, so disk resume will refuse"},
 		{"switched off", environment{allowDiskResume + "=0"}, ""},
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/cli/fakeapi"
+	"github.com/gatehouse-mcp/gatehouse/internal/testcli"
 )
 
 // realWorld is a home, a project and a scripted model for the real CLI.
@@ -18,17 +19,10 @@ type realWorld struct {
 	environ      []string
 }
 
-// newRealWorld skips without the CLI, unless GATEHOUSE_REQUIRE_REAL_CLI is 1.
+// newRealWorld skips without the CLI.
 func newRealWorld(t *testing.T) realWorld {
 	t.Helper()
-	cli := os.Getenv("GATEHOUSE_REAL_CLI")
-	if cli == "" {
-		const how = `GATEHOUSE_REAL_CLI is not set: install with "npm install --prefix DIR @anthropic-ai/claude-code@2.1.197" and set it to DIR/node_modules/.bin/claude`
-		if os.Getenv("GATEHOUSE_REQUIRE_REAL_CLI") == "1" {
-			t.Fatal(how)
-		}
-		t.Skip(how)
-	}
+	cli := testcli.Path(t)
 	api, err := fakeapi.New(fakeapi.Scenario{Turns: []fakeapi.Turn{
 		{Tools: []fakeapi.ToolUse{{Name: "Bash", Input: map[string]string{"command": "echo published > done.txt", "description": "publish"}}}},
 		{Text: "Published."},

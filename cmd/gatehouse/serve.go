@@ -33,6 +33,9 @@ func (c *command) serve(ctx context.Context, args []string) int {
 	if err != nil {
 		return c.failUsage(err)
 	}
+	for _, w := range environmentWarnings(c.env) {
+		logger.Warn("environment", "problem", w)
+	}
 	server := serverOf(eng)
 	logger.Info("serving", "profile", s.profile, "roots", s.roots, "executable", s.executable)
 	hungUp := make(chan struct{})

@@ -14,9 +14,9 @@ import (
 )
 
 // The parts of shutdownTime, from the end of stdin or a signal on: calls under
-// way, which are cancelled, get callTime to end by themselves, and all sessions have ended after closeTime,
-// for which a session's own end leaves room (eight seconds at most). Whatever
-// runs after overdueTime is left behind.
+// way are cancelled and get callTime to end; all sessions have ended after
+// closeTime, of which each takes eight seconds at most. What still runs after
+// overdueTime is left behind.
 const (
 	shutdownTime = 15 * time.Second
 	overdueTime  = shutdownTime - time.Second

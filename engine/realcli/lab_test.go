@@ -14,14 +14,12 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 	"github.com/gatehouse-mcp/gatehouse/engine/cli/fakeapi"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+	"github.com/gatehouse-mcp/gatehouse/internal/testcli"
 	"github.com/gatehouse-mcp/gatehouse/policy"
 	"github.com/gatehouse-mcp/gatehouse/policy/facts"
 )
 
 const (
-	envCLI     = "GATEHOUSE_REAL_CLI"
-	envRequire = "GATEHOUSE_REQUIRE_REAL_CLI"
-
 	// patience bounds every wait of a test.
 	patience = 30 * time.Second
 )
@@ -46,26 +44,11 @@ type lab struct {
 	engine  *engine.Engine
 }
 
-// realCLI returns the CLI's path, or skips with what to do.
-func realCLI(t *testing.T) string {
-	t.Helper()
-	path := os.Getenv(envCLI)
-	if path != "" {
-		return path
-	}
-	const how = envCLI + " is not set: install with \"npm install --prefix DIR @anthropic-ai/claude-code@2.1.197\" and set it to DIR/node_modules/.bin/claude"
-	if os.Getenv(envRequire) == "1" {
-		t.Fatal(how)
-	}
-	t.Skip(how)
-	return ""
-}
-
 // newLab makes the folders. Tests write their files, then call serve and open.
 // It runs the test in parallel with the others.
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	cli := realCLI(t)
+	cli := testcli.Path(t)
 	t.Parallel()
 	return newSerialLab(t, cli)
 }

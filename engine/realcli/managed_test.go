@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatehouse-mcp/gatehouse/engine"
 	"github.com/gatehouse-mcp/gatehouse/engine/cli/fakeapi"
+	"github.com/gatehouse-mcp/gatehouse/internal/testcli"
 )
 
 // managedFile is where an administrator's settings lie on Linux.
@@ -42,7 +43,7 @@ func administer(t *testing.T, settings string) {
 }
 
 func TestManagedSettingsThatDropTheLockIsolate(t *testing.T) {
-	l := newSerialLab(t, realCLI(t))
+	l := newSerialLab(t, testcli.Path(t))
 	administer(t, `{"env":{"MARK":"1"}}`)
 	l.file("~/.claude/settings.json", object{"hooks": l.evilHooks("user")})
 	l.file(".claude/settings.json", object{"hooks": l.evilHooks("project")})
@@ -58,7 +59,7 @@ func TestManagedSettingsThatDropTheLockIsolate(t *testing.T) {
 }
 
 func TestManagedSettingsThatDropTheLockAreRefused(t *testing.T) {
-	l := newSerialLab(t, realCLI(t))
+	l := newSerialLab(t, testcli.Path(t))
 	administer(t, `{"env":{"MARK":"1"}}`)
 	l.file("~/.claude/settings.json", object{"hooks": l.evilHooks("user")})
 	l.serve(fakeapi.Say("never said"))
@@ -73,7 +74,7 @@ func TestManagedSettingsThatDropTheLockAreRefused(t *testing.T) {
 }
 
 func TestManagedSettingsThatMergeKeepTheLock(t *testing.T) {
-	l := newSerialLab(t, realCLI(t))
+	l := newSerialLab(t, testcli.Path(t))
 	administer(t, `{"parentSettingsBehavior":"merge","env":{"MARK":"1"}}`)
 	l.file("~/.claude/settings.json", object{"hooks": l.evilHooks("user")})
 	l.serve(bash("echo x > forbidden.txt"), fakeapi.Say("done"))

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/cli/fakeapi"
+	"github.com/gatehouse-mcp/gatehouse/internal/testcli"
 )
 
 // world is what one run of an example is given: a built server, a project and a
@@ -84,17 +85,10 @@ func scripted(t *testing.T) world {
 }
 
 // realCLI is a world with the real CLI and a scripted model. It skips without
-// the CLI, unless GATEHOUSE_REQUIRE_REAL_CLI is 1.
+// the CLI.
 func realCLI(t *testing.T) world {
 	t.Helper()
-	cli := os.Getenv("GATEHOUSE_REAL_CLI")
-	if cli == "" {
-		const how = `GATEHOUSE_REAL_CLI is not set: install with "npm install --prefix DIR @anthropic-ai/claude-code@2.1.197" and set it to DIR/node_modules/.bin/claude`
-		if os.Getenv("GATEHOUSE_REQUIRE_REAL_CLI") == "1" {
-			t.Fatal(how)
-		}
-		t.Skip(how)
-	}
+	cli := testcli.Path(t)
 	push := fakeapi.Use("Bash", map[string]string{"command": "git push origin main", "description": "publish"})
 	done := fakeapi.Say("Published.")
 	api, err := fakeapi.New(fakeapi.Scenario{Turns: []fakeapi.Turn{push, done, push, done}}) // for two sessions

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -39,6 +40,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	cwd := flags.String("cwd", "", "folder of the session; default: the server's")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *cwd != "" { // the server is started there, so a relative one would mean another folder
+		whole, err := filepath.Abs(*cwd)
+		if err != nil {
+			return err
+		}
+		*cwd = whole
 	}
 	words := strings.Fields(*server)
 	if flags.NArg() != 1 || len(words) == 0 {

@@ -8,6 +8,7 @@ for people shows action["summary"] and action["rule"] and asks.
 
 import argparse
 import json
+import os
 import shlex
 import subprocess
 
@@ -15,8 +16,8 @@ import subprocess
 class Server:
     """An MCP server on a pipe: one JSON-RPC message a line, both ways."""
 
-    def __init__(self, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    def __init__(self, command, cwd):
+        self.process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
         self.last_id = 0
         self.request("initialize", {
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "gatehouse-example", "version": "1"},
@@ -59,7 +60,9 @@ def main():
     parser.add_argument("--cwd", help="folder of the session")
     parser.add_argument("--wait-ms", type=int, default=20000, help="how long one poll waits for news; 0 answers at once")
     options = parser.parse_args()
-    mcp = Server(shlex.split(options.server))
+    if options.cwd:  # the server is started there, so a relative one would mean another folder
+        options.cwd = os.path.abspath(options.cwd)
+    mcp = Server(shlex.split(options.server), options.cwd)
 
     # 1. Start; the session works on while we look.
     start = mcp.call_tool("claude_code", {
