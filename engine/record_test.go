@@ -117,16 +117,12 @@ func TestTwoServersShareASession(t *testing.T) {
 // TestCancelThatCannotBeKept says so: the caller may want to try again.
 func TestCancelThatCannotBeKept(t *testing.T) {
 	state := t.TempDir()
+	if err := os.WriteFile(filepath.Join(state, "resumable"), nil, 0o600); err != nil { // no folder can be put in its place
+		t.Fatal(err)
+	}
 	h := newHarness(t, resumeScenario, disk(state, nil))
 	s := h.mustStart()
 	h.settled(s)
-	file := filepath.Join(state, "resumable", s.ID()+".json")
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(file, 0o700); err != nil { // nothing can be put in its place
-		t.Fatal(err)
-	}
 	if err := s.Cancel(t.Context(), "enough", "client"); engine.CodeOf(err) != engine.Internal || !strings.Contains(err.Error(), "may revive it") {
 		t.Errorf("a cancel that could not be kept: %v", err)
 	}
