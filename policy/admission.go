@@ -7,59 +7,7 @@ import (
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
-	"github.com/open-policy-agent/opa/v1/ast"
 )
-
-// admissionInput is the document admission/v1; every field is always there.
-type admissionInput struct {
-	Schema          string            `json:"schema"`
-	Profile         string            `json:"profile"`
-	Action          string            `json:"action"`
-	SessionID       string            `json:"session_id"`
-	Grants          []string          `json:"grants"`
-	Parameters      map[string]any    `json:"parameters"`
-	Names           []string          `json:"names"` // of the parameters, env variables left out
-	Env             []string          `json:"env"`   // names of the variables asked for, letters raised
-	Cwd             string            `json:"cwd"`
-	CwdInsideRoots  bool              `json:"cwd_inside_roots"`
-	Roots           []string          `json:"roots"`
-	AdditionalDirs  []dirInput        `json:"additional_dirs"`
-	Trusted         bool              `json:"trusted"`
-	Mentions        []string          `json:"mentions"`
-	Project         admission.Project `json:"project"`
-	Approval        approvalInput     `json:"approval"`
-	Server          serverInput       `json:"server"`
-	Sensitive       bool              `json:"sensitive"`
-	RunningSessions int               `json:"running_sessions"`
-}
-
-type dirInput struct {
-	Path   string `json:"path"`
-	Inside bool   `json:"inside"`
-}
-
-type approvalInput struct {
-	RequestID         string `json:"request_id"`
-	Tool              string `json:"tool"`
-	Effect            string `json:"effect"`
-	InputChanged      bool   `json:"input_changed"`
-	PermissionUpdates []any  `json:"permission_updates"`
-	Approver          string `json:"approver"`
-	Required          string `json:"required"`
-}
-
-// serverInput is one MCP server of the owner, as configured: a ${NAME} in it
-// stands for itself. Values of variables and headers are never policy input.
-type serverInput struct {
-	Name      string   `json:"name"`
-	Source    string   `json:"source"`    // "user", "local" or "project"
-	Transport string   `json:"transport"` // "stdio", "http", "sse", "ws"
-	Command   string   `json:"command"`
-	Args      []string `json:"args"`
-	URL       string   `json:"url"`
-	Env       []string `json:"env"`     // names of the variables, letters raised, sorted
-	Headers   []string `json:"headers"` // names, letters lowered, sorted
-}
 
 // Admit judges a request to start, continue, answer or end something. It
 // never returns an error; anything but Allow refuses.
@@ -72,10 +20,7 @@ func (s *Set) admit(ctx context.Context, r admission.Request) permission.Decisio
 	if err != nil {
 		return s.unreadable(err)
 	}
-	input, err := ast.InterfaceToValue(doc)
-	if err != nil {
-		return s.refuse("engine.input", "the request cannot be handed to the policies: "+err.Error())
-	}
+	input := toTerm(doc).Value
 	var all []verdict
 	for _, l := range s.layers {
 		if l.admission == nil {
@@ -101,16 +46,18 @@ func (s *Set) admit(ctx context.Context, r admission.Request) permission.Decisio
 
 func (s *Set) describeAdmission(r admission.Request) (admissionInput, error) {
 	in := admissionInput{
-		Schema: "admission/v1", Profile: s.options.Profile, Action: string(r.Action), SessionID: r.SessionID,
+		commonInput: s.describeCommon("admission/v1", permission.Request{SessionID: r.SessionID, Caller: r.Caller, Session: r.Session}),
+		Action:      string(r.Action), SessionID: r.SessionID,
+		Target: targetInput(r.Target), Load: loadInput(r.Load),
 		Grants: list(s.options.Grants), Parameters: map[string]any{}, Names: []string{}, Env: []string{},
 		Cwd: r.Cwd, CwdInsideRoots: r.CwdInsideRoots, Roots: list(r.Roots), AdditionalDirs: []dirInput{},
 		Trusted: r.Trusted, Mentions: list(r.Mentions), RunningSessions: r.RunningSessions, Sensitive: r.Sensitive,
-		Server: serverInput(r.Server),
+		McpServer: serverInput(r.Server),
 		Project: admission.Project{
 			SettingsFiles: list(r.Project.SettingsFiles), McpServers: list(r.Project.McpServers), GitExecKeys: list(r.Project.GitExecKeys),
 		},
 	}
-	in.Server.Args, in.Server.Env, in.Server.Headers = list(r.Server.Args), list(r.Server.Env), list(r.Server.Headers)
+	in.McpServer.Args, in.McpServer.Env, in.McpServer.Headers = list(r.Server.Args), list(r.Server.Env), list(r.Server.Headers)
 	for _, d := range r.AdditionalDirs {
 		in.AdditionalDirs = append(in.AdditionalDirs, dirInput(d))
 	}
@@ -118,8 +65,11 @@ func (s *Set) describeAdmission(r admission.Request) (admissionInput, error) {
 		return in, err
 	}
 	var err error
-	in.Approval, err = describeApproval(r.Approval)
-	return in, err
+	if in.Approval, err = describeApproval(r.Approval); err != nil {
+		return in, err
+	}
+	in.Request = describeRequest(in, r)
+	return in, nil
 }
 
 // parameters decodes the caller's values within the limits of one document.
@@ -147,6 +97,13 @@ func describeApproval(a admission.Approval) (approvalInput, error) {
 	out := approvalInput{
 		RequestID: a.RequestID, Tool: a.Tool, Effect: a.Effect, InputChanged: a.InputChanged,
 		PermissionUpdates: []any{}, Approver: a.Approver, Required: a.Required,
+	}
+	if len(a.UpdatedInput) > 0 {
+		changed, err := decodeInput(a.UpdatedInput)
+		if err != nil {
+			return out, err
+		}
+		out.UpdatedInput = changed
 	}
 	if len(a.PermissionUpdates) == 0 || string(a.PermissionUpdates) == "null" {
 		return out, nil

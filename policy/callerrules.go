@@ -186,8 +186,8 @@ func textPart(in permissionInput, name string) part {
 func commandParts(b facts.Shell) []part {
 	var parts []part
 	for _, c := range b.Commands {
-		quiet := !slices.ContainsFunc(c.Redirects, func(r facts.Redirect) bool { return r.Path.Raw != "" || !r.Static })
-		static := c.Static && quiet && len(c.Env) == 0 && c.Path == c.Name
+		quiet := !slices.ContainsFunc(c.Redirects, func(r facts.Redirect) bool { return r.Path != nil || !r.Static })
+		static := c.Static && quiet && len(c.Env) == 0 && c.Name.Value == c.Name.Basename
 		if c.Wrapper && static {
 			continue
 		}
@@ -210,8 +210,8 @@ func rawParts(in permissionInput) []part {
 	parts := []part{{text: strings.TrimSpace(raw)}}
 	for _, c := range in.Bash.Commands {
 		_, args, _ := strings.Cut(c.Text, " ")
-		parts = append(parts, part{text: strings.TrimSpace(c.Name + " " + args)})
-		if c.Git.Subcommand != "" {
+		parts = append(parts, part{text: strings.TrimSpace(c.Name.Basename + " " + args)})
+		if c.Git != nil && c.Git.Subcommand != "" {
 			parts = append(parts, part{text: strings.TrimSpace("git " + c.Git.Subcommand + " " + strings.Join(c.Git.Args, " "))})
 		}
 	}

@@ -100,7 +100,7 @@ func (v *verdict) check() error {
 		return fmt.Errorf("severity %q: want one of %s", v.Severity, strings.Join(severities, ", "))
 	case (v.word == "modify") != (len(v.ops) > 0):
 		return fmt.Errorf("ops belong to effect modify, and modify needs some")
-	case v.word != "ask" && v.Ask != (permission.AskTerms{}):
+	case v.word != "ask" && !v.Ask.IsZero():
 		return fmt.Errorf("ask belongs to effect ask")
 	case v.word == "context" && len(v.Context) == 0:
 		return fmt.Errorf("effect context needs a context")

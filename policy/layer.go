@@ -82,7 +82,7 @@ func compiler(sources []source) (*ast.Compiler, error) {
 // schema, so that authors need not name it: without it OPA checks nothing.
 func annotate(modules map[string]*ast.Module, caps *ast.Capabilities) (*ast.SchemaSet, error) {
 	set := ast.NewSchemaSet()
-	for _, kind := range []string{"permission", "admission"} {
+	for _, kind := range []string{"permission", "admission", "inproc"} {
 		raw, err := schemaFiles.ReadFile("schema/" + kind + ".json")
 		if err != nil {
 			return nil, fmt.Errorf("read input schema: %w", err)

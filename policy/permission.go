@@ -7,7 +7,6 @@ import (
 	"regexp"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
-	"github.com/open-policy-agent/opa/v1/ast"
 )
 
 // maxToolName bounds a tool's name in bytes. It is no count within toolName:
@@ -49,10 +48,7 @@ func (s *Set) decide(ctx context.Context, r permission.Request) permission.Decis
 	if err != nil {
 		return s.unreadable(err)
 	}
-	input, err := ast.InterfaceToValue(s.describe(r, object))
-	if err != nil {
-		return s.refuse("engine.input", "the input cannot be handed to the policies: "+err.Error())
-	}
+	input := toTerm(s.describe(r, object)).Value
 	var all []verdict
 	for _, l := range s.layers {
 		if l.permission == nil {

@@ -36,17 +36,20 @@ type Options struct {
 	Grants        []string       // admission parameters granted by configuration; "*" = every one
 	Protected     []string       // further absolute files and folders nobody may write
 	Home          string         // the owner's home folder; empty: that of the process
+	ServerID      string         // names this server's run in decisions
+	Version       string         // of the program
 	Deadline      time.Duration  // for one decision; 0 = 100 ms
 	Logger        *slog.Logger   // nil = none
 }
 
 // Set is a compiled set of policies, safe for concurrent use.
 type Set struct {
-	options  Options
-	fallback permission.Effect
-	layers   []*layer // in order: builtin, user
-	revision string
-	stuck    atomic.Int64 // evaluations that ignored their deadline and still run
+	options   Options
+	fallback  permission.Effect
+	layers    []*layer // in order: builtin, user
+	revision  string
+	revisions revisionInput // by layer
+	stuck     atomic.Int64  // evaluations that ignored their deadline and still run
 }
 
 var (

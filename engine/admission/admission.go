@@ -48,6 +48,25 @@ type Request struct {
 	Server          Server   // McpServer only
 	Sensitive       bool     // List only: cwd, systemPrompt, agents and further folders are asked for
 	RunningSessions int
+
+	Caller  permission.Caller
+	Session permission.Session // the session it is about, as its calls are judged; the zero value for Start and List
+	Target  Target             // that session as a caller sees it; the zero value for Start and List
+	Load    Load
+}
+
+// Target is the session a request is about.
+type Target struct {
+	State       string
+	OwnedByPeer bool // started by the same caller
+}
+
+// Load is what runs now and was spent today (UTC) by this server.
+type Load struct {
+	Sessions       int
+	CallerSessions int
+	USDToday       float64
+	CallerUSDToday float64
 }
 
 // Server is one MCP server that is not the caller's.
@@ -81,6 +100,7 @@ type Approval struct {
 	Tool              string
 	Effect            string // "allow" or "deny"
 	InputChanged      bool
+	UpdatedInput      json.RawMessage // nil when the input stays
 	PermissionUpdates json.RawMessage // nil when none
 	Approver          string          // "caller" or "human"
 	Required          string          // approver the question demands, "" = any

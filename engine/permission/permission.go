@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Effect says what a decision does to a call. A larger value is stricter.
@@ -70,7 +71,37 @@ type Request struct {
 	Tool      string          // exact name as the CLI spells it
 	Input     json.RawMessage // a JSON object, exactly the bytes that would run
 	Title     string          // the CLI's one-line description of the call, may be empty
+	Agent     Agent           // the sub-agent behind AgentID; the zero value on the main thread
+	Suggested json.RawMessage // the CLI's permission_suggestions, a JSON list; nil when none
+	Blocked   string          // the path the CLI names as the reason it asks, may be empty
+	Caller    Caller
 	Session   Session
+}
+
+// Agent is what is known of a sub-agent.
+type Agent struct {
+	Type            string // as in the Agent tool's subagent_type; empty when not known
+	Depth           int    // 0 on the main thread
+	ParentToolUseID string // the call that started it
+}
+
+// Caller is who started the session.
+type Caller struct {
+	Client    string // name the MCP client gave, or "terminal"
+	Version   string
+	Transport string   // "stdio", "terminal", …
+	Subject   string   // authenticated identity; empty over stdio
+	Groups    []string // of the subject
+	UID       int      // of the peer process; -1 when not known
+	Remote    string   // address of the peer; empty over stdio
+}
+
+// Recent is one earlier call of a session.
+type Recent struct {
+	Tool   string
+	Effect Effect
+	Rule   string
+	At     time.Time
 }
 
 // Session is what a decider may know about the session of a call.
@@ -88,14 +119,58 @@ type Session struct {
 	Denies          int
 	Asks            int
 	CostUSD         float64
-	MaxBudgetUSD    float64 // 0 = no limit
-	MaxTurns        int     // 0 = no limit
+	MaxBudgetUSD    float64           // 0 = no limit
+	MaxTurns        int               // 0 = no limit
+	Parent          string            // session it was forked from, or empty
+	Labels          map[string]string // given at the start; nil = none
+	Started         time.Time
+	PromptSHA256    string         // of the first prompt, hexadecimal
+	Turns           int            // finished, over the session's whole life
+	Recent          []Recent       // the last calls, oldest first, at most [MaxRecent]
+	Tools           map[string]int // calls by tool name, at most [MaxToolNames] names
+	Taint           []string       // "key:value" of the labels of calls that were let through, sorted, at most [MaxTaint]
+	SandboxOn       bool           // the CLI's sandbox was asked for
 }
+
+// Bounds of what a session remembers for its policies.
+const (
+	MaxRecent    = 8
+	MaxToolNames = 256
+	MaxTaint     = 256
+)
 
 // AskTerms says how a question may be answered.
 type AskTerms struct {
-	TimeoutSeconds int    `json:"timeout_s,omitempty"` // 0 = the session's own
-	Approver       string `json:"approver,omitempty"`  // "" = any door, "human" = not a client's poll answer
+	TimeoutSeconds int      `json:"timeout_s,omitempty"`  // 0 = the session's own
+	OnTimeout      Effect   `json:"on_timeout,omitempty"` // Abstain or Deny = deny, Halt = halt
+	Approver       string   `json:"approver,omitempty"`   // "" = any door, "human" = not a client's poll answer
+	Approvers      []string `json:"approvers,omitempty"`  // groups, one of which must answer: "human", "client" or a group of the caller; nil = any
+	Quorum         int      `json:"quorum,omitempty"`     // answers needed from different approvers; 0 = 1
+	Scope          string   `json:"scope,omitempty"`      // what an approval covers at most: "once" (default), "exact", "rule", "session"
+	TTLSeconds     int      `json:"ttl_s,omitempty"`      // how long a wider scope holds; 0 = the session's life
+	Fields         []string `json:"fields,omitempty"`     // JSON pointers into the input, shown first
+}
+
+// IsZero reports terms that demand nothing.
+func (t AskTerms) IsZero() bool {
+	return t.TimeoutSeconds == 0 && t.OnTimeout == Abstain && t.Approver == "" && t.Approvers == nil &&
+		t.Quorum == 0 && t.Scope == "" && t.TTLSeconds == 0 && t.Fields == nil
+}
+
+// Obligation is something that must be done with a call that runs.
+type Obligation struct {
+	Kind string         `json:"kind"` // one of [Obligations]
+	Args map[string]any `json:"args,omitempty"`
+}
+
+// Obligations are the kinds that are known. Whether one can be met depends on
+// the session; one that cannot turns the decision into a deny.
+var Obligations = []string{"redact_result", "log_full", "notify", "sandbox", "limit_output", "run_plugin"}
+
+// Cache says that a decision holds for equal calls for a while.
+type Cache struct {
+	TTLSeconds int
+	Key        []string // JSON pointers into the policy input that have to be equal besides the call itself
 }
 
 // Decision is the answer to a Request.
@@ -112,7 +187,10 @@ type Decision struct {
 	Context      []string          `json:"context,omitempty"`
 	Labels       map[string]string `json:"labels,omitempty"`
 	Ask          AskTerms          `json:"ask,omitzero"`
-	Revision     string            `json:"revision,omitempty"` // of the policies that decided
+	Obligations  []Obligation      `json:"obligations,omitempty"` // to be met when the call runs
+	Revision     string            `json:"revision,omitempty"`    // of the policies that decided
+	Revisions    map[string]string `json:"revisions,omitempty"`   // by layer; shared, not to be changed
+	DecisionID   string            `json:"decision_id,omitempty"` // of the decision log
 	Diagnostics  []string          `json:"diagnostics,omitempty"`
 }
 

@@ -10,12 +10,12 @@ decisions contains {"effect": "allow", "rule": "admission.server"} if {
 
 server_known if {
 	input.action == "mcp_server"
-	input.server.source in {"user", "local"}
+	input.mcp_server.source in {"user", "local"}
 }
 
 server_known if {
 	input.action == "mcp_server"
-	input.server.source == "project"
+	input.mcp_server.source == "project"
 	input.trusted
 }
 
@@ -30,12 +30,12 @@ server_profile if {
 # The engine keeps this program itself out by its file, and what a session
 # starts refuses to; this rule sees other copies of it, so the reader is told.
 server_starts_sessions if {
-	regex.match(`(?i)(^|[/\\])gatehouse([-_.]?v?[0-9][0-9a-z._-]*)?(\.exe)?$`, input.server.command)
-	not input.server.args[0] in {"check", "demo", "help", "version"}
+	regex.match(`(?i)(^|[/\\])gatehouse([-_.]?v?[0-9][0-9a-z._-]*)?(\.exe)?$`, input.mcp_server.command)
+	not input.mcp_server.args[0] in {"check", "demo", "help", "version"}
 }
 
 server_starts_sessions if {
-	words := concat(" ", array.concat([input.server.command], input.server.args))
+	words := concat(" ", array.concat([input.mcp_server.command], input.mcp_server.args))
 	regex.match(`(?i)(^|[\s"'=/\\;&|(])gatehouse([-_.]?v?[0-9][0-9a-z._-]*)?(\.exe)?["']?\s+["']?(serve|run)\b`, words)
 }
 
@@ -57,7 +57,7 @@ decisions contains {
 
 decisions contains {
 	"effect": "deny", "rule": "admission.server", "severity": "high",
-	"reason": needs(sprintf("MCP server %q of the owner in profile ci", [short(input.server.name)]), "admission.server", "mcpServers"),
+	"reason": needs(sprintf("MCP server %q of the owner in profile ci", [short(input.mcp_server.name)]), "admission.server", "mcpServers"),
 } if {
 	server_known
 	input.profile == "ci"
@@ -75,10 +75,10 @@ decisions contains {
 # A repository's server may not change what its command loads or where it goes.
 decisions contains {
 	"effect": "deny", "rule": "admission.server_env", "severity": "high",
-	"reason": sprintf("MCP server %q of the repository sets %q, which can load code or redirect (rule admission.server_env); to have it all the same, add the server to your own settings: claude mcp add", [short(input.server.name), short(name)]),
+	"reason": sprintf("MCP server %q of the repository sets %q, which can load code or redirect (rule admission.server_env); to have it all the same, add the server to your own settings: claude mcp add", [short(input.mcp_server.name), short(name)]),
 } if {
 	input.action == "mcp_server"
-	input.server.source == "project"
-	some name in input.server.env
+	input.mcp_server.source == "project"
+	some name in input.mcp_server.env
 	env_never(name)
 }

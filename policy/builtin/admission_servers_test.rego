@@ -1,6 +1,6 @@
 package gatehouse.admission_test
 
-server(source, changes) := ask("mcp_server", object.union({"server": object.union(no_server, {"name": "n", "source": source, "transport": "stdio", "command": "srv"})}, changes))
+server(source, changes) := ask("mcp_server", object.union({"mcp_server": object.union(no_server, {"name": "n", "source": source, "transport": "stdio", "command": "srv"})}, changes))
 
 admits(doc) if {
 	denied(doc) == set()
@@ -46,25 +46,25 @@ test_server_that_starts_sessions if {
 		{"command": "/opt/gatehouse_v1.2.exe", "args": ["--profile", "dev"]}, {"command": "gatehouse", "args": []},
 		{"command": "sh", "args": ["-c", "cd /;'/x y/gatehouse' run hello"]}, {"command": "sh -c 'gatehouse serve'", "args": []},
 	] {
-		denied(server("user", {"server": object.union(own_server, s), "grants": ["*"]})) == {"admission.server_self"}
+		denied(server("user", {"mcp_server": object.union(own_server, s), "grants": ["*"]})) == {"admission.server_self"}
 	}
 	every s in [
 		{"command": "gatehouse-tickets", "args": ["serve"]}, {"command": "gatehouse", "args": ["version"]},
 		{"command": "docs", "args": ["--project", "gatehouse"]}, {"command": "docs", "args": ["/src/gatehouse", "server"]},
 	] {
-		admits(server("user", {"server": object.union(own_server, s)}))
+		admits(server("user", {"mcp_server": object.union(own_server, s)}))
 	}
 }
 
-repository(changes) := server("project", {"trusted": true, "grants": ["*"], "server": object.union(own_server, object.union({"source": "project", "command": "srv"}, changes))})
+repository(changes) := server("project", {"trusted": true, "grants": ["*"], "mcp_server": object.union(own_server, object.union({"source": "project", "command": "srv"}, changes))})
 
 own_server := object.union(no_server, {"source": "user"})
 
 test_variables_of_a_repositorys_server if {
 	every name in ["NODE_OPTIONS", "LD_PRELOAD", "PATH", "HTTPS_PROXY", "ANTHROPIC_BASE_URL", "ODD NAME"] {
 		denied(repository({"env": ["A", name]})) == {"admission.server_env"}
-		admits(server("user", {"server": object.union(own_server, {"command": "srv", "env": [name]})}))
-		admits(server("local", {"server": object.union(own_server, {"source": "local", "command": "srv", "env": [name]})}))
+		admits(server("user", {"mcp_server": object.union(own_server, {"command": "srv", "env": [name]})}))
+		admits(server("local", {"mcp_server": object.union(own_server, {"source": "local", "command": "srv", "env": [name]})}))
 	}
 	admits(repository({"env": ["API_TOKEN", "TZ"]}))
 	admits(repository({"headers": ["authorization", "node_options"]}))
@@ -73,8 +73,8 @@ test_variables_of_a_repositorys_server if {
 }
 
 test_other_actions_are_no_servers if {
-	denied(ask("list", {"server": object.union(no_server, {"source": "project"})})) == set()
-	denied(ask("start", {"server": {"name": "", "source": "", "transport": "", "command": "gatehouse", "args": ["serve"], "url": ""}})) == set()
+	denied(ask("list", {"mcp_server": object.union(no_server, {"source": "project"})})) == set()
+	denied(ask("start", {"mcp_server": {"name": "", "source": "", "transport": "", "command": "gatehouse", "args": ["serve"], "url": ""}})) == set()
 }
 
 test_resume_is_checked_as_a_start if {

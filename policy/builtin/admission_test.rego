@@ -7,7 +7,7 @@ ask(action, changes) := object.union(
 		"schema": "admission/v1", "profile": "dev", "action": action, "session_id": "", "grants": [], "parameters": {}, "names": [],
 		"env": [], "cwd": "/w", "cwd_inside_roots": true, "roots": ["/w"], "additional_dirs": [], "trusted": false, "mentions": [],
 		"project": {"settings_files": [], "mcp_servers": [], "git_exec_keys": []}, "running_sessions": 0,
-		"server": no_server, "sensitive": false,
+		"mcp_server": no_server, "sensitive": false,
 		"approval": {"request_id": "", "tool": "", "effect": "allow", "input_changed": false, "permission_updates": [], "approver": "caller", "required": ""},
 	},
 	changes,

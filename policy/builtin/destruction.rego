@@ -29,7 +29,7 @@ decisions contains {
 	"agent_message": "Let find -delete start at a single folder inside the workspace, by its plain name.",
 } if {
 	some c in input.bash.commands
-	c.name == "find"
+	c.name.basename == "find"
 	"-delete" in {a.value | some a in c.args}
 	find_goes_too_far(c)
 }
@@ -73,7 +73,7 @@ decisions contains {
 	"reason": sprintf("%s: nobody can tell what that deletes", [short(c.text)]),
 } if {
 	some c in input.bash.commands
-	c.name in removers
+	c.name.basename in removers
 	some a in c.args
 	not a.static
 }
@@ -83,7 +83,7 @@ decisions contains {
 	"reason": sprintf("%s writes to a device or makes a file system", [short(c.text)]),
 } if {
 	some c in input.bash.commands
-	regex.match(`^(mkfs(\..*)?|mke2fs|wipefs|fdisk|sfdisk|parted|mkswap|blkdiscard)$`, c.name)
+	regex.match(`^(mkfs(\..*)?|mke2fs|wipefs|fdisk|sfdisk|parted|mkswap|blkdiscard)$`, c.name.basename)
 }
 
 decisions contains {
@@ -91,7 +91,7 @@ decisions contains {
 	"reason": sprintf("%s writes to a device", [short(c.text)]),
 } if {
 	some c in input.bash.commands
-	c.name == "dd"
+	c.name.basename == "dd"
 	some a in c.args
 	startswith(a.value, "of=")
 	not a.value in {"of=/dev/null", "of=/dev/stdout"}
@@ -110,43 +110,43 @@ decisions contains {
 removers := {"rm", "rmdir", "shred", "unlink"}
 
 removes_tree(c) if {
-	c.name == "rm"
+	c.name.basename == "rm"
 	some a in c.args
 	regex.match(`^(-[A-Za-z]*[rR][A-Za-z]*|--r.*)$`, a.value)
 }
 
 reaches_too_far(a) if {
-	a.path.raw != ""
+	not is_null(a.path)
 	a.path.resolved
 	not a.path.inside
 }
 
 reaches_too_far(a) if {
-	a.path.raw != ""
+	not is_null(a.path)
 	a.path.is_root
 }
 
 unknown_target(a) if not a.static
 
 unknown_target(a) if {
-	a.path.raw != ""
+	not is_null(a.path)
 	not a.path.resolved
 }
 
 irreversible(c) if {
-	c.name == "find"
+	c.name.basename == "find"
 	some a in c.args
 	a.value == "-delete"
 }
 
 irreversible(c) if {
-	c.name in {"terraform", "tofu", "pulumi"}
+	c.name.basename in {"terraform", "tofu", "pulumi"}
 	some a in c.args
 	a.value in {"destroy", "apply"}
 }
 
 irreversible(c) if {
-	c.name in {"kubectl", "helm"}
+	c.name.basename in {"kubectl", "helm"}
 	some a in c.args
 	a.value in {"delete", "uninstall"}
 }
@@ -158,4 +158,4 @@ irreversible(c) if {
 
 irreversible(c) if c.git.subcommand in {"clean", "filter-branch", "filter-repo"}
 
-irreversible(c) if c.name in {"shred", "truncate"}
+irreversible(c) if c.name.basename in {"shred", "truncate"}

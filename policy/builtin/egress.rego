@@ -3,11 +3,11 @@ package gatehouse.permission
 
 decisions contains {
 	"effect": "deny", "rule": "egress.raw", "severity": "critical",
-	"reason": sprintf("%s opens a raw connection", [c.name]),
+	"reason": sprintf("%s opens a raw connection", [c.name.basename]),
 	"agent_message": "Raw connections are forbidden here.",
 } if {
 	some c in input.bash.commands
-	c.name in {"nc", "ncat", "netcat", "socat", "telnet", "tftp", "cryptcat"}
+	c.name.basename in {"nc", "ncat", "netcat", "socat", "telnet", "tftp", "cryptcat"}
 }
 
 decisions contains {
@@ -40,10 +40,10 @@ decisions contains {
 
 decisions contains {
 	"effect": "deny", "rule": "egress.dns", "severity": "high",
-	"reason": sprintf("%s looks up a computed name", [c.name]),
+	"reason": sprintf("%s looks up a computed name", [c.name.basename]),
 } if {
 	some c in input.bash.commands
-	c.name in {"dig", "nslookup", "host", "drill", "ping", "ping6"}
+	c.name.basename in {"dig", "nslookup", "host", "drill", "ping", "ping6"}
 	not c.static
 }
 
@@ -52,7 +52,7 @@ decisions contains {
 	"reason": sprintf("%s reaches another host", [short(c.text)]),
 } if {
 	some c in input.bash.commands
-	c.name in {"curl", "wget", "ssh", "scp", "sftp", "rsync", "ftp", "aria2c", "http", "https", "xh", "dig", "nslookup", "host", "drill"}
+	c.name.basename in {"curl", "wget", "ssh", "scp", "sftp", "rsync", "ftp", "aria2c", "http", "https", "xh", "dig", "nslookup", "host", "drill"}
 	not satisfied
 }
 

@@ -49,7 +49,7 @@ decisions contains {
 	"agent_message": "Do not change how git works.",
 } if {
 	some c in input.bash.commands
-	some key in array.concat(c.git.config, configured(c))
+	some key in array.concat(c.git.c_options, configured(c))
 	regex.match(executing, lower(key))
 }
 
@@ -58,7 +58,7 @@ decisions contains {
 	"reason": sprintf("%s makes git start another program", [short(c.text)]),
 } if {
 	some c in input.bash.commands
-	c.name == "git"
+	c.name.basename == "git"
 	some a in array.concat(c.git.globals, c.git.args)
 	regex.match(`^--(exec|upload-p|upl|receive-p|rece|open-f|ope|extc|templ|ext-d)`, a)
 }
@@ -97,7 +97,7 @@ decisions contains {
 	"agent_message": "Let the hooks run and repair what they find.",
 } if {
 	some c in input.bash.commands
-	c.name == "git"
+	c.name.basename == "git"
 	some a in c.git.args
 	skips_hooks(c.git.subcommand, a)
 }

@@ -9,7 +9,7 @@ call(tool, changes) := object.union(
 		"agent": {"id": ""}, "budget": {"usd": 0, "usd_limit": 1, "turns_limit": 0, "tool_calls": 0},
 		"history": {"denies": 0, "asks": 0}, "paths": [], "paths_known": true,
 		"bash": {"ok": tool != "Bash", "reason": "", "commands": [], "features": {}},
-		"git": {"runs_programs": false}, "url": {"scheme": "", "host": "", "port": ""},
+		"url": {"scheme": "", "host": "", "port": ""},
 		"allowed_by_caller": {"matched": false, "rule": "", "specific": false},
 		"disallowed_by_caller": {"matched": false, "rule": "", "specific": false},
 	},
@@ -23,16 +23,19 @@ path(changes) := object.union(
 
 nowhere := path({"raw": "", "inside": false, "resolved": false})
 
-word(value) := {"value": value, "static": true, "path": nowhere}
+word(value) := {"value": value, "static": true, "path": null}
 
 file(value, changes) := {"value": value, "static": true, "path": path(object.union({"raw": value}, changes))}
 
 command(name, args) := {
-	"name": name, "path": name, "text": name, "static": true, "args": args, "env": [], "redirects": [], "via": [],
-	"wrapper": false, "in_substitution": false, "git": {"subcommand": "", "globals": [], "config": [], "args": []},
+	"name": {"value": name, "static": true, "basename": name, "path": null}, "text": name, "static": true, "args": args, "env": [],
+	"redirects": [], "via": [], "depth": 0, "wrapper": false, "in_substitution": false, "cwd": {"value": "/w", "known": true}, "git": null,
 }
 
-git(subcommand, args) := object.union(command("git", [word(a) | some a in args]), {"git": {"subcommand": subcommand, "args": args}})
+git(subcommand, args) := object.union(command("git", [word(a) | some a in args]), {"git": {
+	"subcommand": subcommand, "globals": [], "c_options": [], "args": args, "paths": [],
+	"writes": false, "network": false, "runs_program": false,
+}})
 
 shell(c) := call("Bash", {"bash": {"ok": true, "commands": [c], "features": {"glob": false}}})
 

@@ -16,11 +16,11 @@ decisions contains {
 
 decisions contains {
 	"effect": "deny", "rule": "shell.privilege", "severity": "critical",
-	"reason": sprintf("%s asks for other rights", [c.name]),
+	"reason": sprintf("%s asks for other rights", [c.name.basename]),
 	"agent_message": "Work with the rights you have.",
 } if {
 	some c in input.bash.commands
-	c.name in {"sudo", "su", "doas", "pkexec", "nsenter", "runuser", "gosu", "run0", "setpriv", "chroot"}
+	c.name.basename in {"sudo", "su", "doas", "pkexec", "nsenter", "runuser", "gosu", "run0", "setpriv", "chroot"}
 }
 
 decisions contains {
@@ -28,25 +28,25 @@ decisions contains {
 	"reason": "starts a container with the rights of the host",
 } if {
 	some c in input.bash.commands
-	c.name in {"docker", "podman", "nerdctl"}
+	c.name.basename in {"docker", "podman", "nerdctl"}
 	some a in c.args
 	regex.match(`^(--privileged|--pid=host|--cap-add|--userns=host|--device)`, a.value)
 }
 
 decisions contains {
 	"effect": "deny", "rule": "shell.own_session", "severity": "critical",
-	"reason": sprintf("%s would start or steer a session from within one", [c.name]),
+	"reason": sprintf("%s would start or steer a session from within one", [c.name.basename]),
 } if {
 	some c in input.bash.commands
-	c.name in {"gatehouse", "claude"}
+	c.name.basename in {"gatehouse", "claude"}
 }
 
 decisions contains {
 	"effect": "deny", "rule": "shell.persistence", "severity": "high",
-	"reason": sprintf("%s starts programs later, when nobody looks", [c.name]),
+	"reason": sprintf("%s starts programs later, when nobody looks", [c.name.basename]),
 } if {
 	some c in input.bash.commands
-	c.name in {"crontab", "launchctl", "at", "batch", "schtasks"}
+	c.name.basename in {"crontab", "launchctl", "at", "batch", "schtasks"}
 }
 
 decisions contains {
@@ -54,7 +54,7 @@ decisions contains {
 	"reason": "systemctl starts programs later, when nobody looks",
 } if {
 	some c in input.bash.commands
-	c.name == "systemctl"
+	c.name.basename == "systemctl"
 	some a in c.args
 	a.value in {"enable", "link", "edit", "start", "restart"}
 }
@@ -64,7 +64,7 @@ decisions contains {
 	"reason": sprintf("%s publishes", [short(c.text)]),
 } if {
 	some c in input.bash.commands
-	publishes[c.name] in {a.value | some a in c.args}
+	publishes[c.name.basename] in {a.value | some a in c.args}
 	not satisfied
 }
 
@@ -75,10 +75,10 @@ publishes := {
 
 decisions contains {
 	"effect": "ask", "rule": "shell.container", "severity": "medium",
-	"reason": sprintf("%s runs a container", [c.name]),
+	"reason": sprintf("%s runs a container", [c.name.basename]),
 } if {
 	some c in input.bash.commands
-	c.name in {"docker", "podman", "nerdctl"}
+	c.name.basename in {"docker", "podman", "nerdctl"}
 	some a in c.args
 	a.value in {"run", "exec", "compose"}
 	not satisfied

@@ -20,21 +20,21 @@ shell_reads if {
 # plain: the very program of that name, no assignment, no file opened by a redirection
 plain(c) if {
 	c.static
-	c.path == c.name
+	c.name.value == c.name.basename
 	count(c.env) == 0
 	count(c.via) == 0
 	not c.in_substitution
 	every r in c.redirects {
 		r.static
-		r.path.raw == ""
+		is_null(r.path)
 	}
 }
 
-reads(c) if c.name in {"echo", "false", "pwd", "true", "whoami"}
+reads(c) if c.name.basename in {"echo", "false", "pwd", "true", "whoami"}
 
 # printf -v NAME evaluates the subscript of NAME
 reads(c) if {
-	c.name == "printf"
+	c.name.basename == "printf"
 	every a in c.args {
 		not startswith(a.value, "-")
 		not regex.match("[\\[$`]", a.value)
@@ -42,42 +42,42 @@ reads(c) if {
 }
 
 reads(c) if {
-	c.name in {"cat", "head", "ls", "stat", "tail", "wc"}
+	c.name.basename in {"cat", "head", "ls", "stat", "tail", "wc"}
 	every a in c.args {
 		file_or_flag(a)
 	}
 }
 
 reads(c) if {
-	c.name == "grep"
+	c.name.basename == "grep"
 	every a in c.args {
 		grep_word(a)
 	}
 }
 
 reads(c) if {
-	c.name == "git"
+	c.name.basename == "git"
 	git_reads(c)
 }
 
 file_or_flag(a) if plain_word(a)
 
 file_or_flag(a) if {
-	a.path.raw == ""
+	is_null(a.path)
 	regex.match(`^(-[A-Za-z0-9]*|--[a-z-]+|--(lines|bytes|color|sort|time)=[A-Za-z0-9+-]*)$`, a.value)
 }
 
 grep_word(a) if plain_word(a)
 
 grep_word(a) if {
-	a.path.raw == ""
+	is_null(a.path)
 	regex.match(`^(-[ivnclhHowxEFqs]+|-[ABCm][0-9]*|--)$`, a.value)
 }
 
 # a word that names a plain file; an option with a file (--output=x) is none
 plain_word(a) if {
 	not startswith(a.value, "-")
-	a.path.raw != ""
+	not is_null(a.path)
 	a.path.mode == "read"
 	a.path.resolved
 	a.path.inside
@@ -88,7 +88,7 @@ plain_word(a) if {
 # git reads when neither its options nor the repository's own configuration
 # can start a program, and it prints no contents: a tracked file may be secret.
 git_reads(c) if {
-	not input.git.runs_programs
+	not c.git.runs_program
 	count(c.git.globals) == 0
 	c.git.subcommand in {"diff", "log", "ls-files", "rev-parse", "show", "status"}
 	not prints_contents(c.git)
@@ -98,7 +98,7 @@ git_reads(c) if {
 }
 
 git_reads(c) if {
-	not input.git.runs_programs
+	not c.git.runs_program
 	count(c.git.globals) == 0
 	c.git.subcommand == "branch"
 	every a in c.git.args {
@@ -120,7 +120,7 @@ git_word(a) if {
 }
 
 git_word(a) if {
-	a.path.raw == ""
+	is_null(a.path)
 	a.value in {
 		"--", "-s", "-b", "-w", "-1", "-n", "-a", "-q", "--short", "--branch", "--porcelain", "--long", "--stat",
 		"--shortstat", "--numstat", "--oneline", "--graph", "--all", "--decorate", "--name-only", "--name-status",
@@ -131,6 +131,6 @@ git_word(a) if {
 }
 
 git_word(a) if {
-	a.path.raw == ""
+	is_null(a.path)
 	regex.match(`^-[0-9]{1,4}$`, a.value)
 }

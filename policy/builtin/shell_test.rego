@@ -64,7 +64,7 @@ expected contains [shell(git(sub, args)), rule] if {
 }
 
 test_expected if {
-	failed := {[rule, doc.bash.commands[0].name, rules(doc)] | some [doc, rule] in expected; not rule in rules(doc)}
+	failed := {[rule, doc.bash.commands[0].name.basename, rules(doc)] | some [doc, rule] in expected; not rule in rules(doc)}
 	failed == set()
 }
 
@@ -82,11 +82,11 @@ never_reads contains object.union(words("ls", []), {"bash": {"features": {"cmdsu
 
 never_reads contains object.union(words("ls", []), {"bash": {"ok": false}})
 
-never_reads contains object.union(shell(git("status", [])), {"git": {"runs_programs": true}})
+never_reads contains shell(object.union(git("status", []), {"git": {"runs_program": true}}))
 
-never_reads contains shell(object.union(command("ls", []), {"path": "./ls"}))
+never_reads contains shell(object.union(command("ls", []), {"name": {"value": "./ls"}}))
 
-never_reads contains shell(object.union(command("ls", []), {"env": ["LD_PRELOAD"]}))
+never_reads contains shell(object.union(command("ls", []), {"env": [{"name": "LD_PRELOAD", "static": true}]}))
 
 never_reads contains shell(object.union(command("ls", []), {"redirects": [{"op": ">", "target": "x", "static": true, "writes": true, "path": path({"mode": "write"})}]}))
 
@@ -110,15 +110,15 @@ test_files_are_read_inside_only if {
 test_rm_reaches_too_far if {
 	"deny:destruction.rm" in rules(shell(command("rm", [word("-rf"), file("/etc", {"inside": false})])))
 	"deny:destruction.rm" in rules(shell(command("rm", [word("-R"), file(".", {"is_root": true})])))
-	"deny:destruction.rm" in rules(shell(command("rm", [word("-rf"), {"value": "", "static": false, "path": nowhere}])))
+	"deny:destruction.rm" in rules(shell(command("rm", [word("-rf"), {"value": "", "static": false, "path": null}])))
 	"deny:destruction.rm" in rules(shell(command("rm", [word("-rf"), file("x", {"resolved": false})])))
-	"ask:destruction.rm_unknown" in rules(shell(command("rm", [{"value": "", "static": false, "path": nowhere}])))
+	"ask:destruction.rm_unknown" in rules(shell(command("rm", [{"value": "", "static": false, "path": null}])))
 }
 
 test_find_delete if {
 	"deny:destruction.find_delete" in rules(shell(command("find", [file(".", {"is_root": true}), word("-delete")])))
 	"deny:destruction.find_delete" in rules(shell(command("find", [file("/etc", {"inside": false}), word("-delete")])))
-	"deny:destruction.find_delete" in rules(shell(command("find", [{"value": "", "static": false, "path": nowhere}, word("-delete")])))
+	"deny:destruction.find_delete" in rules(shell(command("find", [{"value": "", "static": false, "path": null}, word("-delete")])))
 	not "deny:destruction.find_delete" in rules(shell(command("find", [file("build", {}), word("-delete")])))
 }
 
@@ -133,5 +133,5 @@ raw(text) := call("Bash", {"tool": {"input": {"command": text}}, "bash": {"reaso
 
 test_computed_names if {
 	"deny:egress.dns" in rules(shell(object.union(command("dig", []), {"static": false})))
-	"deny:git.config" in rules(shell(object.union(git("log", []), {"git": {"config": ["core.pager"]}})))
+	"deny:git.config" in rules(shell(object.union(git("log", []), {"git": {"c_options": ["core.pager"]}})))
 }

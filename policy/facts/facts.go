@@ -27,22 +27,37 @@ const (
 
 // Path is what is known about one path. Absent things are empty, never missing.
 type Path struct {
-	Arg         string `json:"arg"`          // JSON pointer to the argument in the tool's input
-	Raw         string `json:"raw"`          // as the caller wrote it
-	Abs         string `json:"abs"`          // absolute and cleaned, links not followed
-	Real        string `json:"real"`         // absolute, links followed; empty when that is impossible
-	Inside      bool   `json:"inside"`       // Abs and Real lie in a root, by path segment
-	Root        string `json:"root"`         // the root that holds Real, empty when outside
-	Resolved    bool   `json:"resolved"`     // Abs and Real are certain; else Inside is false for want of knowledge
-	Exists      bool   `json:"exists"`       // something is there now
-	Symlink     bool   `json:"symlink"`      // a link was followed
-	Mode        Mode   `json:"mode"`         // read or write
-	Protected   bool   `json:"protected"`    // nobody may do this to it
-	ProtectedBy string `json:"protected_by"` // name of the protection, empty when none
-	Sensitive   bool   `json:"sensitive"`    // somebody should look first
-	SensitiveBy string `json:"sensitive_by"`
-	IsRoot      bool   `json:"is_root"` // a root, the working folder, the home folder, / or a folder above one of them
+	Arg         string   `json:"arg"`          // JSON pointer to the argument in the tool's input
+	Raw         string   `json:"raw"`          // as the caller wrote it
+	Abs         string   `json:"abs"`          // absolute and cleaned, links not followed
+	Real        string   `json:"real"`         // absolute, links followed; empty when that is impossible
+	Inside      bool     `json:"inside"`       // Abs and Real lie in a root, by path segment
+	Root        string   `json:"root"`         // the root that holds Real, empty when outside
+	Resolved    bool     `json:"resolved"`     // Abs and Real are certain; else Inside is false for want of knowledge
+	Exists      bool     `json:"exists"`       // something is there now
+	Symlink     bool     `json:"symlink"`      // a link was followed
+	Hardlink    bool     `json:"hardlink"`     // the same file as a protected one, under another name
+	Nlink       int      `json:"nlink"`        // names of the file; 0 when it does not exist or nobody can tell
+	Mode        Mode     `json:"mode"`         // read or write
+	Protected   bool     `json:"protected"`    // nobody may do this to it
+	ProtectedBy string   `json:"protected_by"` // name of the protection, empty when none
+	Sensitive   bool     `json:"sensitive"`    // somebody should look first
+	SensitiveBy string   `json:"sensitive_by"`
+	IsRoot      bool     `json:"is_root"` // a root, the working folder, the home folder, / or a folder above one of them
+	Flags       []string `json:"flags"`   // of [PathFlags], sorted
+	Glob        *Glob    `json:"glob"`    // nil for a plain path
 }
+
+// Glob is what a pattern may meet.
+type Glob struct {
+	Pattern          string   `json:"pattern"`
+	MatchesProtected bool     `json:"matches_protected"` // it could name a secret
+	Matches          []string `json:"matches"`           // absolute, at most [MaxMatches]
+	Truncated        bool     `json:"truncated"`         // there are more, or nobody could look
+}
+
+// MaxMatches bounds the files listed for one pattern.
+const MaxMatches = 32
 
 // Resolver resolves the paths of one call. Cwd and Roots are absolute with
 // links resolved; Home may be empty, then ~ is outside.

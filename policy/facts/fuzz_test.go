@@ -17,7 +17,7 @@ func FuzzAnalyse(f *testing.F) {
 			t.Fatalf("ok %v with reason %q", s.OK, s.Reason)
 		}
 		for _, c := range s.Commands {
-			if s.OK && c.Name == "" && len(c.Redirects) == 0 {
+			if s.OK && c.Name.Basename == "" && len(c.Redirects) == 0 {
 				t.Fatalf("a command without a name is ok: %+v", c)
 			}
 		}

@@ -10,25 +10,24 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/internal/regular"
 )
 
-// Git is what is known about a git command; Subcommand is empty for others.
+// Git is what is known about a git command.
 type Git struct {
-	Subcommand string   `json:"subcommand"`
-	Globals    []string `json:"globals"` // options before the subcommand, with their values
-	Config     []string `json:"config"`  // keys set by -c and --config-env, letters lowered
-	Args       []string `json:"args"`    // words after the subcommand
-}
-
-func (g Git) filled() Git {
-	g.Globals, g.Config, g.Args = full(g.Globals), full(g.Config), full(g.Args)
-	return g
+	Subcommand  string   `json:"subcommand"`
+	Globals     []string `json:"globals"`      // options before the subcommand, with their values
+	COptions    []string `json:"c_options"`    // keys set by -c and --config-env, letters lowered
+	Args        []string `json:"args"`         // words after the subcommand
+	Paths       []Path   `json:"paths"`        // pathspecs and the path part of rev:path
+	Writes      bool     `json:"writes"`       // changes the repository or the working tree; true in doubt
+	Network     bool     `json:"network"`      // talks to another repository; true in doubt
+	RunsProgram bool     `json:"runs_program"` // may start a program named by options or the repository's configuration; true in doubt
 }
 
 // gitFacts reads the arguments of a git command.
-func gitFacts(c Command) Git {
-	var g Git
-	if c.Name != "git" {
-		return g
+func gitFacts(c Command) *Git {
+	if c.Name.Basename != "git" {
+		return nil
 	}
+	g := Git{Writes: true, Network: true, RunsProgram: true, Paths: []Path{}}
 	words := make([]string, len(c.Args))
 	for i, a := range c.Args {
 		words[i] = a.Value
@@ -39,10 +38,10 @@ func gitFacts(c Command) Git {
 		case w == "-c" || w == "-C" || w == "--git-dir" || w == "--work-tree" || w == "--namespace" || w == "--config-env" || w == "--exec-path" || w == "--super-prefix":
 			n = min(2, len(words))
 			if (w == "-c" || w == "--config-env") && n == 2 {
-				g.Config = append(g.Config, key(words[1]))
+				g.COptions = append(g.COptions, key(words[1]))
 			}
 		case strings.HasPrefix(w, "--config-env="):
-			g.Config = append(g.Config, key(w[len("--config-env="):]))
+			g.COptions = append(g.COptions, key(w[len("--config-env="):]))
 		}
 		g.Globals = append(g.Globals, words[:n]...)
 		words = words[n:]
@@ -50,7 +49,8 @@ func gitFacts(c Command) Git {
 	if len(words) > 0 {
 		g.Subcommand, g.Args = words[0], words[1:]
 	}
-	return g
+	g.Globals, g.COptions, g.Args = full(g.Globals), full(g.COptions), full(g.Args)
+	return &g
 }
 
 func key(assignment string) string {

@@ -21,59 +21,93 @@ const (
 type Word struct {
 	Value  string `json:"value"`  // unquoted; what is known of it when not static
 	Static bool   `json:"static"` // the shell passes exactly Value
-	Path   Path   `json:"path"`   // filled by [Resolver.Shell]; the zero Path when the word names none
+	Flag   bool   `json:"flag"`   // begins with "-", so it may be an option
+	Glob   bool   `json:"glob"`   // holds an unquoted *, ? or [
+	Tilde  bool   `json:"tilde"`  // an unquoted ~ stands first
+	Brace  bool   `json:"brace"`  // holds unquoted braces
+	Path   *Path  `json:"path"`   // filled by [Resolver.Shell]; nil when the word names none
+}
 
-	tilde bool // an unquoted ~ stands first
+// Variable is one assignment before a command.
+type Variable struct {
+	Name   string `json:"name"`
+	Static bool   `json:"static"` // the value is known before it runs
+}
+
+// Name is the word a command is started by.
+type Name struct {
+	Value    string `json:"value"` // as written, unquoted
+	Static   bool   `json:"static"`
+	Basename string `json:"basename"` // last segment, letters lowered, without .exe; empty when only known at run time
+	Path     *Path  `json:"path"`     // where the name holds a separator, as in ./build.sh; else nil
+}
+
+// Folder is the working folder of a command.
+type Folder struct {
+	Value string `json:"value"` // absolute; empty when not known
+	Known bool   `json:"known"`
+}
+
+// Heredoc is the text of a here-document.
+type Heredoc struct {
+	Quoted bool `json:"quoted"` // nothing in it is expanded
+	Bytes  int  `json:"bytes"`
 }
 
 // Redirect is one redirection.
 type Redirect struct {
-	Op     string `json:"op"`     // as the shell writes it
-	Target string `json:"target"` // "1" of a duplication, empty for a here-document
-	Static bool   `json:"static"`
-	Writes bool   `json:"writes"` // opens a file for writing
-	Path   Path   `json:"path"`
+	Op      string   `json:"op"`     // as the shell writes it
+	FD      int      `json:"fd"`     // the number before it; -1 when none is written
+	Target  string   `json:"target"` // "1" of a duplication, empty for a here-document
+	Static  bool     `json:"static"`
+	Writes  bool     `json:"writes"`  // opens a file for writing
+	Heredoc *Heredoc `json:"heredoc"` // nil for others
+	Path    *Path    `json:"path"`    // nil when it opens no file that could matter
 
 	tilde bool
 }
 
 // Command is one program that a shell text would start.
 type Command struct {
-	Name           string     `json:"name"` // base name, letters lowered; empty when only known at run time
-	Path           string     `json:"path"` // as written, unquoted
+	Name           Name       `json:"name"`
 	Text           string     `json:"text"` // name and arguments joined by blanks, for rules of the form Bash(…)
 	Static         bool       `json:"static"`
 	Args           []Word     `json:"args"`
-	Env            []string   `json:"env"` // names assigned before it
+	Env            []Variable `json:"env"` // assigned before it
 	Redirects      []Redirect `json:"redirects"`
 	Via            []string   `json:"via"`     // wrappers it was found behind: env, timeout, xargs, bash …
+	Depth          int        `json:"depth"`   // shells within shells around it, 0 to 4
 	Wrapper        bool       `json:"wrapper"` // only starts the next command, unchanged
 	InSubstitution bool       `json:"in_substitution"`
-	Git            Git        `json:"git"`
+	Cwd            Folder     `json:"cwd"`
+	Git            *Git       `json:"git"` // nil for other programs
 }
 
 // Features are constructs worth knowing, each false unless seen.
 type Features struct {
-	CmdSubst     bool `json:"cmdsubst"`
-	ProcSubst    bool `json:"procsubst"`
-	Param        bool `json:"param"`
-	Arith        bool `json:"arith"`
-	Glob         bool `json:"glob"`
-	Function     bool `json:"function"`
-	Alias        bool `json:"alias"`
-	Background   bool `json:"background"`
-	ControlFlow  bool `json:"control_flow"`
-	Heredoc      bool `json:"heredoc"`
-	Assign       bool `json:"assign"`
-	DynamicName  bool `json:"dynamic_name"`
-	ControlChars bool `json:"control_chars"`
-	Eval         bool `json:"eval"`
-	Source       bool `json:"source"`
-	Inline       bool `json:"inline"` // code handed to an interpreter
-	Chdir        bool `json:"chdir"`  // the working folder changes underway
-	TooLong      bool `json:"too_long"`
-	TooDeep      bool `json:"too_deep"`
-	Metadata     bool `json:"metadata"` // names the cloud metadata address, see [NamesMetadata]
+	CmdSubst       bool `json:"cmdsubst"`
+	ProcSubst      bool `json:"procsubst"`
+	Param          bool `json:"param"`
+	Arith          bool `json:"arith"`
+	Glob           bool `json:"glob"`
+	Function       bool `json:"function"`
+	Alias          bool `json:"alias"`
+	Background     bool `json:"background"`
+	ControlFlow    bool `json:"control_flow"`
+	Heredoc        bool `json:"heredoc"`
+	HeredocExpand  bool `json:"heredoc_expand"` // one whose text the shell expands
+	Assign         bool `json:"assign"`
+	DynamicName    bool `json:"dynamic_name"`
+	ControlChars   bool `json:"control_chars"`
+	InvisibleChars bool `json:"invisible_chars"`
+	MixedScript    bool `json:"mixed_script"` // letters of several alphabets in one word
+	Eval           bool `json:"eval"`
+	Source         bool `json:"source"`
+	Inline         bool `json:"inline"` // code handed to an interpreter
+	Chdir          bool `json:"chdir"`  // the working folder changes underway
+	TooLong        bool `json:"too_long"`
+	TooDeep        bool `json:"too_deep"`
+	Metadata       bool `json:"metadata"` // names the cloud metadata address, see [NamesMetadata]
 }
 
 // Shell is what is known about one shell text. The zero value knows nothing

@@ -72,8 +72,8 @@ func TestAnalyse(t *testing.T) {
 		s := Analyse(row.text)
 		var names []string
 		for _, c := range s.Commands {
-			if c.Name != "" {
-				names = append(names, c.Name)
+			if c.Name.Basename != "" {
+				names = append(names, c.Name.Basename)
 			}
 		}
 		if got := strings.Join(names, " "); s.OK != row.ok || got != row.commands || s.OK != (s.Reason == "") {
@@ -103,7 +103,7 @@ func TestWords(t *testing.T) {
 
 func TestGitFacts(t *testing.T) {
 	g := Analyse("git -C x -c Core.Pager=y --config-env=a.b=C --no-pager push -f origin main").Commands[0].Git
-	if g.Subcommand != "push" || !slices.Equal(g.Config, []string{"core.pager", "a.b"}) || !slices.Equal(g.Args, []string{"-f", "origin", "main"}) {
+	if g.Subcommand != "push" || !slices.Equal(g.COptions, []string{"core.pager", "a.b"}) || !slices.Equal(g.Args, []string{"-f", "origin", "main"}) {
 		t.Errorf("%+v", g)
 	}
 }

@@ -34,20 +34,43 @@ func (r Resolver) Shell(text string) (Shell, []Path) {
 		c := &s.Commands[i]
 		for j := range c.Args {
 			a := &c.Args[j]
-			if a.Path = r.argument(*c, j); a.Path.Raw != "" {
+			if a.Path = named(r.argument(*c, j)); a.Path != nil {
 				a.Path.Arg = fmt.Sprintf("/command#%d/args/%d", i, j)
-				paths = append(paths, a.Path)
+				paths = append(paths, *a.Path)
 			}
 		}
 		for j := range c.Redirects {
 			d := &c.Redirects[j]
-			if d.Path = r.redirect(*d); d.Path.Raw != "" {
+			if d.Path = named(r.redirect(*d)); d.Path != nil {
 				d.Path.Arg = fmt.Sprintf("/command#%d/redirects/%d", i, j)
-				paths = append(paths, d.Path)
+				paths = append(paths, *d.Path)
 			}
 		}
 	}
+	r.repository(s)
 	return s, append(paths, r.assignments(s)...)
+}
+
+// repository completes what git may start with what the repository names.
+func (r Resolver) repository(s Shell) {
+	looked, runs := false, true
+	for _, c := range s.Commands {
+		if c.Git == nil {
+			continue
+		}
+		if !looked {
+			looked, runs = true, r.Cwd == "" || GitRunsPrograms(r.Cwd)
+		}
+		c.Git.RunsProgram = runs
+	}
+}
+
+// named drops the zero Path of a word that names none.
+func named(p Path) *Path {
+	if p.Raw == "" {
+		return nil
+	}
+	return &p
 }
 
 // assignments returns the secrets named by values that the text assigns, since
@@ -56,7 +79,7 @@ func (r Resolver) assignments(s Shell) []Path {
 	var secret []Path
 	for _, a := range s.assigned {
 		for _, v := range parts(a.Value) {
-			if p := r.resolve(v, a.tilde, Read); p.Protected {
+			if p := r.resolve(v, a.Tilde, Read); p.Protected {
 				p.Arg = "/command"
 				secret = append(secret, p)
 				break
@@ -74,11 +97,11 @@ func (r Resolver) argument(c Command, at int) Path {
 		return out
 	}
 	mode := Read
-	if slices.Contains(writers, c.Name) || slices.Contains(lastWriters, c.Name) && at == len(c.Args)-1 {
+	if slices.Contains(writers, c.Name.Basename) || slices.Contains(lastWriters, c.Name.Basename) && at == len(c.Args)-1 {
 		mode = Write
 	}
 	switch {
-	case slices.Contains(speakers, c.Name):
+	case slices.Contains(speakers, c.Name.Basename):
 		return Path{}
 	case a.Value == "" && writes:
 		return out
@@ -88,17 +111,17 @@ func (r Resolver) argument(c Command, at int) Path {
 		return Path{}
 	}
 	option := strings.HasPrefix(a.Value, "-")
-	if c.Name == "dd" && strings.HasPrefix(a.Value, "of=") {
+	if c.Name.Basename == "dd" && strings.HasPrefix(a.Value, "of=") {
 		mode = Write
 	}
 	for _, other := range parts(a.Value) {
-		if p := r.resolve(other, a.tilde, mode); p.Protected {
+		if p := r.resolve(other, a.Tilde, mode); p.Protected {
 			return p
 		}
 	}
-	if !slices.Contains(onlyRead, c.Name) { // an unknown program may write
+	if !slices.Contains(onlyRead, c.Name.Basename) { // an unknown program may write
 		for _, other := range parts(a.Value) {
-			if p := r.resolve(other, a.tilde, Write); p.Protected {
+			if p := r.resolve(other, a.Tilde, Write); p.Protected {
 				return p
 			}
 		}
@@ -111,13 +134,13 @@ func (r Resolver) argument(c Command, at int) Path {
 	if writes { // the readings above found no secret
 		return out
 	}
-	if _, value, found := strings.Cut(a.Value, "="); found && (option || c.Name == "dd") {
+	if _, value, found := strings.Cut(a.Value, "="); found && (option || c.Name.Basename == "dd") {
 		return r.resolve(value, false, mode)
 	}
 	if option {
 		return Path{}
 	}
-	p := r.resolve(a.Value, a.tilde, mode)
+	p := r.resolve(a.Value, a.Tilde, mode)
 	if !a.Static {
 		p.Inside, p.Resolved, p.Root = false, false, ""
 	}

@@ -105,7 +105,7 @@ func (w *walker) stmt(s *syntax.Stmt) {
 	c := Command{Redirects: redirects, Via: w.via, InSubstitution: w.sub}
 	for _, as := range call.Assigns {
 		if as.Name != nil {
-			c.Env = append(c.Env, as.Name.Value)
+			c.Env = append(c.Env, Variable{Name: as.Name.Value, Static: as.Value == nil || w.word(as.Value).Static})
 		}
 	}
 	words := make([]Word, len(call.Args))
@@ -118,21 +118,22 @@ func (w *walker) stmt(s *syntax.Stmt) {
 // command records words as one command and looks behind it.
 func (w *walker) command(c Command, words []Word) {
 	name := words[0]
-	c.Args, c.Static, c.Path = words[1:], name.Static, name.Value
+	c.Args, c.Static, c.Depth = words[1:], name.Static, w.depth
+	c.Name = Name{Value: name.Value, Static: name.Static}
 	texts := []string{name.Value}
 	for _, a := range c.Args {
 		c.Static = c.Static && a.Static
 		texts = append(texts, a.Value)
 	}
 	c.Text = strings.Join(texts, " ")
-	if name.Static && !name.tilde {
-		c.Name = baseName(name.Value)
+	if name.Static && !name.Tilde {
+		c.Name.Basename = baseName(name.Value)
 	}
-	if c.Name == "" {
+	if c.Name.Basename == "" {
 		w.Features.DynamicName = true
 		w.doubt("a command whose name is only known at run time")
 	}
-	if strings.ContainsAny(c.Name, " \t\n;|&<>=") {
+	if strings.ContainsAny(c.Name.Basename, " \t\n;|&<>=") {
 		w.doubt("a command whose name is no plain word")
 	}
 	w.subscripted(c)
@@ -145,7 +146,6 @@ func (w *walker) command(c Command, words []Word) {
 func (w *walker) add(c Command) {
 	c.Args, c.Env = full(c.Args), full(c.Env)
 	c.Redirects, c.Via = full(c.Redirects), full(c.Via)
-	c.Git = c.Git.filled()
 	if len(w.Commands) <= maxCommandsKept {
 		w.Commands = append(w.Commands, c)
 	}
@@ -161,7 +161,7 @@ const maxCommandsKept = 256
 func (w *walker) redirects(list []*syntax.Redirect) []Redirect {
 	var all []Redirect
 	for _, r := range list {
-		out := Redirect{Op: r.Op.String(), Static: true}
+		out := Redirect{Op: r.Op.String(), FD: -1, Static: true}
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			w.Features.Heredoc = true
@@ -169,7 +169,7 @@ func (w *walker) redirects(list []*syntax.Redirect) []Redirect {
 			out.Static = w.word(r.Word).Static
 		default:
 			t := w.word(r.Word)
-			out.Target, out.Static, out.tilde = t.Value, t.Static, t.tilde
+			out.Target, out.Static, out.tilde = t.Value, t.Static, t.Tilde
 			out.Writes = opens(r.Op, t)
 		}
 		all = append(all, out)

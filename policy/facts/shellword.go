@@ -28,6 +28,7 @@ func (w *walker) word(word *syntax.Word) Word {
 		}
 	}
 	out.Value = b.String()
+	out.Flag = strings.HasPrefix(out.Value, "-")
 	return out
 }
 
@@ -42,12 +43,14 @@ func (w *walker) literal(out *Word, b *strings.Builder, text string, first bool)
 			}
 			continue
 		case c == '~' && first && i == 0:
-			out.tilde = true
-		case c == '=' && first && i == 0, c == '{', c == '}', c == '^':
+			out.Tilde = true
+		case c == '=' && first && i == 0, c == '^':
 			out.Static = false
+		case c == '{', c == '}':
+			out.Brace, out.Static = true, false
 		case c == '*' || c == '?' || c == '[':
 			w.Features.Glob = true
-			out.Static = false
+			out.Glob, out.Static = true, false
 		case c == '~' && i > 0 && (text[i-1] == '=' || text[i-1] == ':'):
 			out.Static = false
 		}

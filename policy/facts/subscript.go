@@ -16,7 +16,7 @@ const hiddenSubscript = "a subscript that the shell evaluates"
 
 // subscripted doubts a command whose arguments hide code in a subscript.
 func (w *walker) subscripted(c Command) {
-	if slices.Contains(subscripts, c.Name) && slices.ContainsFunc(c.Args, func(a Word) bool {
+	if slices.Contains(subscripts, c.Name.Basename) && slices.ContainsFunc(c.Args, func(a Word) bool {
 		return strings.Contains(a.Value, "[") && strings.ContainsAny(a.Value, "$`")
 	}) {
 		w.doubt(hiddenSubscript)

@@ -44,7 +44,7 @@ var (
 // unwrap looks behind a command that starts another one. The returned
 // function records what was found; it runs after the command itself is recorded.
 func (w *walker) unwrap(c *Command) func() {
-	name := c.Name
+	name := c.Name.Basename
 	switch {
 	case name == "source" || name == ".":
 		w.Features.Source = true
@@ -79,7 +79,7 @@ func (w *walker) behind(c *Command, valued []string, skip int) func() {
 		v := rest[0].Value
 		switch {
 		case v == "-S" || strings.HasPrefix(v, "--split-string") || strings.HasPrefix(v, "-S"):
-			if c.Name == "env" {
+			if c.Name.Basename == "env" {
 				w.doubt("env -S splits text into a command")
 			}
 			rest = rest[1:]
@@ -87,7 +87,7 @@ func (w *walker) behind(c *Command, valued []string, skip int) func() {
 			rest = rest[2:]
 		case strings.HasPrefix(v, "-") && len(v) > 1:
 			rest = rest[1:]
-		case c.Name == "env" && strings.Contains(v, "="):
+		case c.Name.Basename == "env" && strings.Contains(v, "="):
 			if n, _, _ := strings.Cut(v, "="); steers(n) {
 				w.doubt("sets " + n)
 			}
@@ -103,13 +103,13 @@ func (w *walker) behind(c *Command, valued []string, skip int) func() {
 }
 
 func (w *walker) inner(c *Command, words []Word) func() {
-	via := append(slices.Clone(c.Via), c.Name)
+	via := append(slices.Clone(c.Via), c.Name.Basename)
 	if len(via) > maxShellDepth {
 		w.Features.TooDeep = true
 		w.doubt("nested too deeply")
 		return func() {}
 	}
-	if c.Name == "xargs" {
+	if c.Name.Basename == "xargs" {
 		words = append(slices.Clone(words), Word{}) // what it reads is not known
 	}
 	return func() { w.command(Command{Via: via, InSubstitution: w.sub}, words) }
@@ -129,34 +129,34 @@ func (w *walker) shell(c *Command) func() {
 			return func() {}
 		case strings.HasPrefix(v, "-"):
 		default:
-			w.doubt("runs a script with " + c.Name)
+			w.doubt("runs a script with " + c.Name.Basename)
 			return func() {}
 		}
 	}
-	w.doubt(c.Name + " reads commands from its input")
+	w.doubt(c.Name.Basename + " reads commands from its input")
 	return func() {}
 }
 
 // text analyses a nested shell text.
 func (w *walker) text(c *Command, text string) func() {
-	via := append(slices.Clone(c.Via), c.Name)
+	via := append(slices.Clone(c.Via), c.Name.Basename)
 	return func() { w.parse(text, via, w.depth+1, w.sub) }
 }
 
 // evaluated looks into commands that evaluate their arguments as shell text.
 func (w *walker) evaluated(c *Command) func() {
 	w.Features.Eval = true
-	w.doubt(c.Name + " evaluates its arguments")
+	w.doubt(c.Name.Basename + " evaluates its arguments")
 	var parts []string
 	for _, a := range c.Args {
-		if a.Static && (c.Name == "eval" || !strings.HasPrefix(a.Value, "-")) {
+		if a.Static && (c.Name.Basename == "eval" || !strings.HasPrefix(a.Value, "-")) {
 			parts = append(parts, a.Value)
 		}
 	}
-	if c.Name == "trap" && len(parts) > 1 {
+	if c.Name.Basename == "trap" && len(parts) > 1 {
 		parts = parts[:1]
 	}
-	if c.Name == "ssh" || c.Name == "su" || c.Name == "runuser" {
+	if c.Name.Basename == "ssh" || c.Name.Basename == "su" || c.Name.Basename == "runuser" {
 		parts = parts[min(1, len(parts)):]
 	}
 	return w.text(c, strings.Join(parts, " "))
@@ -177,13 +177,13 @@ func (w *walker) found(c *Command) func() {
 
 // interpreted doubts code handed to an interpreter; a program of awk always is code.
 func (w *walker) interpreted(c *Command) {
-	inline := strings.Contains(c.Name, "awk") || len(c.Args) == 0
+	inline := strings.Contains(c.Name.Basename, "awk") || len(c.Args) == 0
 	for _, a := range c.Args {
 		short := strings.HasPrefix(a.Value, "-") && !strings.HasPrefix(a.Value, "--") && strings.ContainsAny(a.Value, "cerEp")
 		inline = inline || short || a.Value == "-" || a.Value == "--eval" || a.Value == "--print" || a.Value == "eval" || strings.HasPrefix(a.Value, "--eval=")
 	}
 	if inline {
 		w.Features.Inline = true
-		w.doubt("hands code to " + c.Name)
+		w.doubt("hands code to " + c.Name.Basename)
 	}
 }

@@ -52,7 +52,7 @@ func (o writing) written(v string) (file string, next, ok bool) {
 // output resolves the file an option names for writing; found is false when
 // the argument is neither such an option nor its value.
 func (r Resolver) output(c Command, at int) (p Path, found bool) {
-	o, known := writeOptions[c.Name]
+	o, known := writeOptions[c.Name.Basename]
 	if !known {
 		return Path{}, false
 	}
@@ -73,7 +73,7 @@ func (r Resolver) output(c Command, at int) (p Path, found bool) {
 	case file == "":
 		return Path{Raw: computed, Mode: Write}, true
 	}
-	p = r.resolve(file, a.tilde, Write)
+	p = r.resolve(file, a.Tilde, Write)
 	if !a.Static && !p.Protected {
 		p.Inside, p.Resolved, p.Root = false, false, ""
 	}
