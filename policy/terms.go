@@ -14,7 +14,8 @@ import (
 
 // This file turns documents into Rego terms without a detour over JSON, which
 // took most of a decision's time. Lists and objects that are nil become empty
-// ones, a nil pointer becomes null.
+// ones, a nil pointer becomes null. Terms are never changed, so those that come
+// again and again are made once.
 
 // termField is one field of a document type.
 type termField struct {
@@ -23,20 +24,17 @@ type termField struct {
 	make termMaker
 }
 
-type termMaker func(reflect.Value) *ast.Term
+type termMaker func(reflect.Value) ast.Value
 
 var termMakers sync.Map // reflect.Type -> termMaker
-
-var (
-	emptyArray  = ast.ArrayTerm()
-	emptyObject = ast.ObjectTerm()
-)
 
 // newDecisionID makes the id of one decision.
 func newDecisionID() string { return rand.Text() }
 
 // toTerm turns a document into a term.
-func toTerm(doc any) *ast.Term { return termMakerOf(reflect.TypeOf(doc))(reflect.ValueOf(doc)) }
+func toTerm(doc any) *ast.Term {
+	return ast.NewTerm(termMakerOf(reflect.TypeOf(doc))(reflect.ValueOf(doc)))
+}
 
 func termMakerOf(t reflect.Type) termMaker {
 	if known, ok := termMakers.Load(t); ok {
@@ -50,13 +48,13 @@ func termMakerOf(t reflect.Type) termMaker {
 func newTermMaker(t reflect.Type) termMaker {
 	switch t.Kind() {
 	case reflect.String:
-		return func(v reflect.Value) *ast.Term { return ast.InternedTerm(v.String()) }
+		return func(v reflect.Value) ast.Value { return stringValue(v.String()) }
 	case reflect.Bool:
-		return func(v reflect.Value) *ast.Term { return ast.InternedTerm(v.Bool()) }
+		return func(v reflect.Value) ast.Value { return ast.InternedValue(v.Bool()) }
 	case reflect.Int, reflect.Int64:
-		return func(v reflect.Value) *ast.Term { return ast.IntNumberTerm(int(v.Int())) }
+		return func(v reflect.Value) ast.Value { return intValue(v.Int()) }
 	case reflect.Float64:
-		return func(v reflect.Value) *ast.Term { return ast.FloatNumberTerm(v.Float()) }
+		return func(v reflect.Value) ast.Value { return ast.FloatNumberTerm(v.Float()).Value }
 	case reflect.Pointer:
 		return pointerMaker(t)
 	case reflect.Slice:
@@ -66,16 +64,30 @@ func newTermMaker(t reflect.Type) termMaker {
 	case reflect.Struct:
 		return structMaker(t)
 	case reflect.Interface:
-		return func(v reflect.Value) *ast.Term { return anyTerm(v.Interface()) }
+		return func(v reflect.Value) ast.Value { return anyValue(v.Interface()) }
 	}
 	panic(fmt.Sprintf("policy document: no term for %s", t))
 }
 
+func stringValue(s string) ast.Value {
+	if s == "" {
+		return ast.InternedEmptyStringValue
+	}
+	return ast.String(s)
+}
+
+func intValue(n int64) ast.Value {
+	if n == int64(int(n)) && ast.HasInternedIntNumberTerm(int(n)) {
+		return ast.InternedTerm(int(n)).Value
+	}
+	return ast.Number(json.Number(strconv.FormatInt(n, 10)))
+}
+
 func pointerMaker(t reflect.Type) termMaker {
 	inner := termMakerOf(t.Elem())
-	return func(v reflect.Value) *ast.Term {
+	return func(v reflect.Value) ast.Value {
 		if v.IsNil() {
-			return ast.InternedNullTerm
+			return ast.InternedNullValue
 		}
 		return inner(v.Elem())
 	}
@@ -83,40 +95,57 @@ func pointerMaker(t reflect.Type) termMaker {
 
 func sliceMaker(t reflect.Type) termMaker {
 	inner := termMakerOf(t.Elem())
-	return func(v reflect.Value) *ast.Term {
-		if v.Len() == 0 {
-			return emptyArray
+	return func(v reflect.Value) ast.Value {
+		n := v.Len()
+		if n == 0 {
+			return ast.InternedEmptyArrayValue
 		}
-		terms := make([]*ast.Term, v.Len())
+		block, terms := make([]ast.Term, n), make([]*ast.Term, n)
 		for i := range terms {
-			terms[i] = inner(v.Index(i))
+			block[i].Value = inner(v.Index(i))
+			terms[i] = &block[i]
 		}
-		return ast.ArrayTerm(terms...)
+		return ast.NewArray(terms...)
 	}
 }
 
 func mapMaker(t reflect.Type) termMaker {
 	inner := termMakerOf(t.Elem())
-	return func(v reflect.Value) *ast.Term {
+	return func(v reflect.Value) ast.Value {
 		if v.Len() == 0 {
-			return emptyObject
+			return ast.InternedEmptyObjectValue
 		}
-		object := ast.NewObjectWithCapacity(v.Len())
+		pairs := make([][2]*ast.Term, 0, v.Len())
 		for it := v.MapRange(); it.Next(); {
-			object.Insert(ast.StringTerm(it.Key().String()), inner(it.Value()))
+			pairs = append(pairs, [2]*ast.Term{ast.StringTerm(it.Key().String()), ast.NewTerm(inner(it.Value()))})
 		}
-		return ast.NewTerm(object)
+		return ast.NewObject(pairs...)
 	}
 }
 
+// pairBuffers are reused between structs: an object copies its pairs.
+var pairBuffers = sync.Pool{New: func() any { return new([][2]*ast.Term) }}
+
 func structMaker(t reflect.Type) termMaker {
 	fields := termFields(t, nil)
-	return func(v reflect.Value) *ast.Term {
-		object := ast.NewObjectWithCapacity(len(fields))
+	build := func(v reflect.Value) ast.Value {
+		buffer := pairBuffers.Get().(*[][2]*ast.Term)
+		pairs, block := (*buffer)[:0], make([]ast.Term, len(fields))
 		for i := range fields {
-			object.Insert(fields[i].key, fields[i].make(v.FieldByIndex(fields[i].at)))
+			block[i].Value = fields[i].make(v.FieldByIndex(fields[i].at))
+			pairs = append(pairs, [2]*ast.Term{fields[i].key, &block[i]})
 		}
-		return ast.NewTerm(object)
+		object := ast.NewObject(pairs...)
+		*buffer = pairs
+		pairBuffers.Put(buffer)
+		return object
+	}
+	zero := build(reflect.Zero(t))
+	return func(v reflect.Value) ast.Value {
+		if v.IsZero() {
+			return zero
+		}
+		return build(v)
 	}
 }
 
@@ -131,39 +160,57 @@ func termFields(t reflect.Type, before []int) []termField {
 		case f.Anonymous:
 			all = append(all, termFields(f.Type, at)...)
 		case name != "" && f.IsExported():
-			all = append(all, termField{ast.StringTerm(name), at, termMakerOf(f.Type)})
+			all = append(all, termField{ast.StringTerm(name), at, fieldMaker(f)})
 		}
 	}
 	return all
 }
 
-// anyTerm turns a decoded JSON value into a term; numbers stay as written.
-func anyTerm(value any) *ast.Term {
+// fieldMaker makes the words of an enumeration once.
+func fieldMaker(f reflect.StructField) termMaker {
+	words, ok := f.Tag.Lookup("enum")
+	if !ok || f.Type.Kind() != reflect.String {
+		return termMakerOf(f.Type)
+	}
+	known := map[string]ast.Value{}
+	for word := range strings.SplitSeq(words, ",") {
+		known[word] = stringValue(word)
+	}
+	return func(v reflect.Value) ast.Value {
+		if value, ok := known[v.String()]; ok {
+			return value
+		}
+		return stringValue(v.String())
+	}
+}
+
+// anyValue turns a decoded JSON value into a term's; numbers stay as written.
+func anyValue(value any) ast.Value {
 	switch v := value.(type) {
 	case nil:
-		return ast.InternedNullTerm
+		return ast.InternedNullValue
 	case string:
-		return ast.StringTerm(v)
+		return stringValue(v)
 	case bool:
-		return ast.InternedTerm(v)
+		return ast.InternedValue(v)
 	case json.Number:
-		return ast.NumberTerm(v)
+		return ast.Number(v)
 	case int:
-		return ast.IntNumberTerm(v)
+		return intValue(int64(v))
 	case float64:
-		return ast.NumberTerm(json.Number(strconv.FormatFloat(v, 'g', -1, 64)))
+		return ast.Number(json.Number(strconv.FormatFloat(v, 'g', -1, 64)))
 	case []any:
 		terms := make([]*ast.Term, len(v))
 		for i := range v {
-			terms[i] = anyTerm(v[i])
+			terms[i] = ast.NewTerm(anyValue(v[i]))
 		}
-		return ast.ArrayTerm(terms...)
+		return ast.NewArray(terms...)
 	case map[string]any:
-		object := ast.NewObjectWithCapacity(len(v))
+		pairs := make([][2]*ast.Term, 0, len(v))
 		for name, inner := range v {
-			object.Insert(ast.StringTerm(name), anyTerm(inner))
+			pairs = append(pairs, [2]*ast.Term{ast.StringTerm(name), ast.NewTerm(anyValue(inner))})
 		}
-		return ast.NewTerm(object)
+		return ast.NewObject(pairs...)
 	}
 	panic(fmt.Sprintf("policy document: no term for %T", value))
 }

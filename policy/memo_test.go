@@ -1,0 +1,81 @@
+package policy
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+func compiledReads(t *testing.T, body string) inputReads {
+	t.Helper()
+	c := ast.NewCompiler().WithDefaultRegoVersion(ast.RegoV2)
+	m, err := ast.ParseModuleWithOpts("x.rego", "package x\n"+body, ast.ParserOptions{RegoVersion: ast.RegoV2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Compile(map[string]*ast.Module{"x.rego": m}); c.Failed() {
+		t.Fatal(c.Errors)
+	}
+	return readsOf(c)
+}
+
+// TestMemoKey: what any rule looks at tells calls apart, and nothing else does.
+func TestMemoKey(t *testing.T) {
+	base := permission.Request{Tool: "Bash", Input: []byte(`{"command":"id"}`), SessionID: "s", Session: permission.Session{Cwd: "/w", Turn: 1}}
+	change := func(f func(*permission.Request)) permission.Request { r := base; f(&r); return r }
+	turn := change(func(r *permission.Request) { r.Session.Turn = 2 })
+	for _, c := range []struct {
+		name, rules string
+		other       permission.Request
+		hit         bool
+	}{
+		{"same call", `a if input.tool.name == "x"`, base, true},
+		{"other input", ``, change(func(r *permission.Request) { r.Input = []byte(`{}`) }), false},
+		{"other session", ``, change(func(r *permission.Request) { r.SessionID = "t" }), false},
+		{"other mode", ``, change(func(r *permission.Request) { r.Session.Mode = "plan" }), false},
+		{"other use of the tool", ``, change(func(r *permission.Request) { r.ToolUseID = "u" }), true},
+		{"a turn nobody looks at", `a if input.session.cwd == "/w"`, turn, true},
+		{"a turn", `a if input.session.turn > 1`, turn, false},
+		{"a turn through the session", `a if { s := input.session; s.turn > 1 }`, turn, false},
+		{"a turn through the input", `a if { f(input) } f(x) if x.session.turn > 1`, base, false},
+		{"money", `a if input.budget.usd > 1`, change(func(r *permission.Request) { r.Session.CostUSD = 2 }), false},
+		{"denials", `a if input.history.denies > 1`, change(func(r *permission.Request) { r.Session.Denies = 2 }), false},
+		{"the agent", `a if input.agent.id != ""`, change(func(r *permission.Request) { r.AgentID = "a" }), false},
+		{"the clock", `a if input.now_ns > 1`, base, false},
+		{"the last calls", `a if count(input.history.last) > 1`, base, false},
+		{"a field chosen at run time", `a if input[input.door]`, base, false},
+		{"a field behind a choice", `a if input.tool.input[input.now_ns]`, base, false},
+	} {
+		m := newDecisionMemo([]inputReads{compiledReads(t, c.rules)})
+		m.put(&base, permission.Decision{Effect: permission.Allow, Rule: "r"}, time.Hour)
+		if d, hit := m.get(&c.other); hit != c.hit || hit && d.Rule != "r" {
+			t.Errorf("%s: hit %v, want %v", c.name, hit, c.hit)
+		}
+	}
+}
+
+func TestMemoForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newDecisionMemo(nil)
+		r := permission.Request{Tool: "Bash"}
+		m.put(&r, permission.Decision{}, time.Second)
+		time.Sleep(999 * time.Millisecond)
+		if _, hit := m.get(&r); !hit {
+			t.Error("forgotten too early")
+		}
+		time.Sleep(2 * time.Millisecond)
+		if _, hit := m.get(&r); hit {
+			t.Error("remembered for too long")
+		}
+		for i := range 3 * memoBound {
+			m.put(&permission.Request{Tool: fmt.Sprint(i)}, permission.Decision{}, time.Hour)
+		}
+		if len(m.entries) > memoBound {
+			t.Errorf("%d entries, bound %d", len(m.entries), memoBound)
+		}
+	})
+}
