@@ -4,6 +4,8 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/policy/facts"
 )
 
+//go:generate go test -run TestSchemasAreCurrent|TestReferenceIsCurrent -update .
+
 // commonInput are the fields every entrypoint's document begins with. All
 // fields of all documents are always there, empty rather than absent, because
 // a rule that reads an absent field says nothing. The doc tags are what the

@@ -14,6 +14,8 @@ var documents = map[string]any{
 	"permission": permissionInput{}, "admission": admissionInput{}, "inproc": inprocInput{},
 }
 
+var documentOrder = []string{"permission", "admission", "inproc"}
+
 var documentTitles = map[string]string{
 	"permission": "permission/v1: one tool call to judge",
 	"admission":  "admission/v1: a request to start, continue, answer or end something",
