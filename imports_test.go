@@ -27,6 +27,12 @@ var rooms = map[string]room{
 	"internal/regular":   {},
 	"internal/spelling":  {},
 	"internal/testcli":   {}, // for tests only
+	"internal/unseen":    {},
+	"engine/door":        {},
+	"policy/corpus":      {},
+	"policy/decisionlog": {ours: []string{"internal/regular", "redact"}},
+	"internal/watch":     {ours: []string{"internal/regular"}},
+	"policy/bundle":      {ours: []string{"internal/regular"}, outside: []string{"github.com/open-policy-agent/opa"}},
 	"policy/facts":       {ours: []string{"internal/regular"}, outside: []string{"mvdan.cc/sh/v3"}},
 	"engine/event":       {},
 	"engine/permission":  {},
@@ -38,21 +44,25 @@ var rooms = map[string]room{
 	"engine/admission":   {ours: []string{"engine/permission"}},
 	"engine": {ours: []string{
 		"engine/admission", "engine/cli", "engine/control", "engine/event", "engine/permission",
-		"internal/rawjson", "internal/regular", "internal/spelling",
+		"internal/rawjson", "internal/regular", "internal/spelling", "internal/unseen",
 	}},
 	"engine/mcpserver": {
 		ours:    []string{"engine", "engine/event", "engine/permission", "internal/rawjson", "internal/spelling"},
 		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"policy": {
-		ours:    []string{"engine/admission", "engine/event", "engine/permission", "internal/regular", "policy/facts", "redact"},
+		ours:    []string{"engine/admission", "engine/event", "engine/permission", "internal/regular", "internal/spelling", "policy/decisionlog", "policy/facts", "redact"},
+		outside: []string{"github.com/open-policy-agent/opa"},
+	},
+	"policy/author": {
+		ours:    []string{"engine/admission", "engine/permission", "policy"},
 		outside: []string{"github.com/open-policy-agent/opa"},
 	},
 	"examples/client": {outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"cmd/gatehouse": {
 		ours: []string{
 			"engine", "engine/admission", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver",
-			"engine/permission", "internal/regular", "internal/spelling", "policy", "policy/facts", "redact",
+			"engine/permission", "internal/regular", "internal/spelling", "internal/unseen", "engine/door", "internal/watch", "policy", "policy/author", "policy/bundle", "policy/corpus", "policy/decisionlog", "policy/facts", "redact",
 		},
 		outside: []string{"github.com/BurntSushi/toml"},
 	},

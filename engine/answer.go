@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
@@ -34,6 +35,9 @@ func (s *Session) Answer(ctx context.Context, a Answer) error {
 	if a.Approver == "" {
 		a.Approver = "caller"
 	}
+	if a.Digest != "" && a.Digest != digest(q.Request.Input) {
+		return Errorf(InvalidArgument, "digest: request %q has an input of another digest; look at the question again", a.RequestID)
+	}
 	if err := s.admitAnswer(ctx, a, q); err != nil {
 		return err
 	}
@@ -43,8 +47,13 @@ func (s *Session) Answer(ctx context.Context, a Answer) error {
 	}
 	s.touch()
 	// Rules count before the CLI hears the answer, and only if this one is it.
-	if err := s.approvals.Answer(q.ID, v, func() { s.follow(v.Permissions) }); err != nil {
+	left, err := s.approvals.Answer(q.ID, v, func() { s.follow(v.Permissions) })
+	if err != nil {
 		return Errorf(PermissionRequestNotFound, "request %q: %w", a.RequestID, err)
+	}
+	if left > 0 {
+		s.counted(q, v.Approver, left)
+		return nil
 	}
 	s.close(q.ID)
 	if len(v.Permissions) > 0 {
@@ -54,13 +63,16 @@ func (s *Session) Answer(ctx context.Context, a Answer) error {
 }
 
 func (s *Session) admitAnswer(ctx context.Context, a Answer, q permission.Question) error {
-	if a.Allow && q.Decision.Ask.Approver == "human" && a.Approver != "human" {
-		return Errorf(PermissionDenied, "answer refused by rule %s: %w; an answer of a client does not count", q.Decision.Rule, errApprover)
+	if a.Allow && !s.mayApprove(q.Decision.Ask, a.approver()) {
+		return Errorf(PermissionDenied, "answer refused by rule %s: %w", q.Decision.Rule, notApprover(q.Decision.Ask, a.approver()))
 	}
-	r := s.admission(admission.Answer, "", nil)
+	r := s.admission(ctx, admission.Answer, "", nil)
 	r.Approval = admission.Approval{
-		RequestID: q.ID, Tool: q.Request.Tool, Effect: effectWord(a.Allow), InputChanged: len(a.UpdatedInput) > 0,
+		RequestID: q.ID, DecisionID: q.Decision.DecisionID, Tool: q.Request.Tool, Effect: effectWord(a.Allow), InputChanged: len(a.UpdatedInput) > 0,
 		PermissionUpdates: a.UpdatedPermissions, Approver: a.Approver, Required: q.Decision.Ask.Approver,
+	}
+	if q.Request.Door != permission.DoorForm { // what was filled into a form is for its server alone
+		r.Approval.UpdatedInput = a.UpdatedInput
 	}
 	return s.engine.admit(ctx, r)
 }
@@ -82,35 +94,38 @@ func (s *Session) verdict(ctx context.Context, a Answer, q permission.Question) 
 		if message == "" {
 			message = "Permission denied by caller"
 		}
-		return permission.Verdict{Message: message, Interrupt: a.Interrupt, Source: source}, nil
+		return permission.Verdict{Message: message, Interrupt: a.Interrupt, Source: source, Approver: a.approver()}, nil
 	}
 	if q.Request.Door == permission.DoorForm {
 		return s.fill(ctx, a, q, source)
 	}
-	input := q.Request.Input
-	if len(a.UpdatedInput) > 0 && !bytes.Equal(a.UpdatedInput, input) {
-		if err := s.judgeChanged(ctx, a.UpdatedInput, q); err != nil {
-			return permission.Verdict{}, err
+	v := permission.Verdict{Allow: true, Input: q.Request.Input, Permissions: a.UpdatedPermissions, Source: source, Approver: a.approver()}
+	changed := len(a.UpdatedInput) > 0 && !bytes.Equal(a.UpdatedInput, v.Input)
+	if changed {
+		v.Input = a.UpdatedInput
+		if err := usableInput(v.Input); err != nil {
+			return v, err
 		}
-		input = a.UpdatedInput
 	}
-	if err := s.checkUpdates(a.UpdatedPermissions); err != nil {
-		return permission.Verdict{}, err
+	if changed || s.engine.chain.Revision() != q.Decision.Revision { // the policies may have changed while it waited
+		d, err := s.judgeAgain(ctx, v.Input, q, v.Approver)
+		if err != nil {
+			return v, err
+		}
+		v.Judged = &d
 	}
-	return permission.Verdict{Allow: true, Input: input, Permissions: a.UpdatedPermissions, Source: source}, nil
+	return v, s.checkUpdates(a.UpdatedPermissions)
 }
 
-// judgeChanged judges an input that the approver changed: a deny is final.
-func (s *Session) judgeChanged(ctx context.Context, input json.RawMessage, q permission.Question) error {
+// usableInput refuses a changed input that cannot be what would run.
+func usableInput(input json.RawMessage) error {
 	if err := plainObject(input); err != nil {
 		return Errorf(InvalidArgument, "updatedInput: %w", err)
 	}
 	if holdsMark(input) {
 		return Errorf(InvalidArgument, "updatedInput holds a redaction placeholder, so it is not what would run; leave updatedInput out to run the original, or write the value yourself")
 	}
-	r := q.Request
-	r.Input = input
-	return s.judgeAgain(ctx, r)
+	return nil
 }
 
 // plainObject refuses what two readers could understand differently.
@@ -124,14 +139,50 @@ func plainObject(input json.RawMessage) error {
 	return nil
 }
 
-// judgeAgain judges what an approver added or changed.
-func (s *Session) judgeAgain(ctx context.Context, r permission.Request) error {
-	r.Door = permission.DoorAnswer
-	d := s.engine.chain.Decide(ctx, r)
-	if d.Effect == permission.Allow || d.Effect == permission.Ask && len(d.UpdatedInput) == 0 {
-		return nil
+// judgeAgain judges what an approver changed, or what new policies say of the
+// question. A deny is final, and an ask counts as answered only where this
+// approver alone could have answered it.
+func (s *Session) judgeAgain(ctx context.Context, input json.RawMessage, q permission.Question, approver string) (permission.Decision, error) {
+	r, session := q.Request, s.facts()
+	r.Input, r.Door, r.Session = input, permission.DoorAnswer, session
+	d := s.bound(r, s.engine.chain.Decide(ctx, r))
+	switch {
+	case d.Effect == permission.Allow:
+		return d, nil
+	case d.Effect != permission.Ask || len(d.UpdatedInput) > 0:
+		return d, Errorf(PermissionDenied, "%s refused by rule %s: %s", whatChanged(input, q), d.Rule, d.Reason)
+	case !s.mayApprove(d.Ask, approver):
+		return d, Errorf(PermissionDenied, "%s refused by rule %s: %w", whatChanged(input, q), d.Rule, notApprover(d.Ask, approver))
+	case d.Ask.Quorum > max(q.Decision.Ask.Quorum, 1):
+		return d, Errorf(PermissionDenied, "%s refused by rule %s: it takes %d approvers, and this question only %d", whatChanged(input, q), d.Rule, d.Ask.Quorum, max(q.Decision.Ask.Quorum, 1))
 	}
-	return Errorf(PermissionDenied, "updatedInput refused by rule %s: %s", d.Rule, d.Reason)
+	return d, nil
+}
+
+func whatChanged(input json.RawMessage, q permission.Question) string {
+	if q.Request.Door != permission.DoorForm && bytes.Equal(input, q.Request.Input) {
+		return "answer, under the policies that are in force now,"
+	}
+	return "updatedInput"
+}
+
+// notApprover says why an approver's allow does not count.
+func notApprover(t permission.AskTerms, approver string) error {
+	if t.Approver == approverHuman {
+		return fmt.Errorf("%w; an answer of a client does not count (gatehouse approve, or the prompt of gatehouse run)", errApprover)
+	}
+	return fmt.Errorf("it wants an answer by %s, not by %s", wanted(t), approver)
+}
+
+// counted tells of an approval that is not the last one needed.
+func (s *Session) counted(q permission.Question, approver string, left int) {
+	s.mu.Lock()
+	if a, open := s.actions[q.ID]; open && !slices.Contains(a.ApprovedBy, approver) {
+		a.ApprovedBy = append(slices.Clone(a.ApprovedBy), approver)
+		s.actions[q.ID] = a
+	}
+	s.mu.Unlock()
+	s.notice("approval", fmt.Sprintf("%s approved; it takes %d more", approver, left), map[string]any{"requestId": q.ID, "approver": approver, "left": left})
 }
 
 // holdsMark looks for the placeholder in decoded texts: an escape would hide it.

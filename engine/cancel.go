@@ -12,7 +12,7 @@ import (
 // Cancel ends the session for good. It returns at once; Done tells when nothing
 // of it is left. Cancelling twice is an error with code CANCELLED.
 func (s *Session) Cancel(ctx context.Context, reason, source string) error {
-	if err := s.engine.admit(ctx, s.admission(admission.Cancel, "", nil)); err != nil {
+	if err := s.engine.admit(ctx, s.admission(ctx, admission.Cancel, "", nil)); err != nil {
 		return err
 	}
 	if !s.cancel(reason, source) && !s.finalize() {

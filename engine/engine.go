@@ -44,6 +44,7 @@ const (
 	DefaultWarmTTL         = 30 * time.Second
 	DefaultMaxPending      = 64
 	DefaultMaxDenials      = 20
+	DefaultMaxQuestions    = 30
 	DefaultApprovalTimeout = time.Minute
 	DefaultInitTimeout     = 10 * time.Second
 
@@ -59,6 +60,9 @@ type Engine struct {
 	log   *slog.Logger
 
 	sealer *sealer // of resume tokens; nil without a secret
+	spent  ledger
+
+	standing standing
 
 	ctx  context.Context // of every session; ends with Close
 	stop context.CancelFunc
@@ -114,6 +118,10 @@ func (o *Options) complete() error {
 	o.ResumeTTL = cmp.Or(o.ResumeTTL, DefaultResumeTTL)
 	o.MaxPending = cmp.Or(o.MaxPending, DefaultMaxPending)
 	o.MaxDenials = cmp.Or(o.MaxDenials, DefaultMaxDenials)
+	o.MaxQuestions = cmp.Or(o.MaxQuestions, DefaultMaxQuestions)
+	if o.Approvers == nil {
+		o.Approvers = []string{approverClient, approverHuman}
+	}
 	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
 	switch {
 	case o.ResumeTTL > MaxResumeTTL:
@@ -179,7 +187,7 @@ func (e *Engine) Inspect(ctx context.Context, id string, sensitive bool) (*Sessi
 	if err != nil {
 		return nil, err
 	}
-	r := s.admission(admission.List, "", nil)
+	r := s.admission(ctx, admission.List, "", nil)
 	r.Sensitive = sensitive
 	if err := e.admit(ctx, r); err != nil {
 		return nil, err
@@ -283,7 +291,9 @@ func (e *Engine) admit(ctx context.Context, r admission.Request) error {
 // one. With an error the decision is a deny.
 func (e *Engine) judgeAdmission(ctx context.Context, r admission.Request) (permission.Decision, error) {
 	d := permission.Decision{Effect: permission.Deny, Rule: "engine.no_policy", Reason: "no admission policy is loaded"}
-	r.RunningSessions = e.running()
+	r.Caller = callerOf(ctx)
+	r.Load = e.load(r.Caller)
+	r.RunningSessions = r.Load.Sessions
 	for _, decider := range e.o.Admission {
 		var err error
 		if d, err = admitOne(ctx, decider, r); err != nil {
@@ -303,15 +313,6 @@ func admitOne(ctx context.Context, d admission.Decider, r admission.Request) (ou
 		}
 	}()
 	return d.Admit(ctx, r)
-}
-
-func (e *Engine) running() (n int) {
-	for _, s := range e.all() {
-		if s.Info().State.Busy() {
-			n++
-		}
-	}
-	return n
 }
 
 // checkExecutable refuses a CLI that is missing or older than the minimum; the

@@ -23,10 +23,13 @@ func (s *Session) fill(ctx context.Context, a Answer, q permission.Question, sou
 	if err != nil {
 		return permission.Verdict{}, Errorf(InvalidArgument, "updatedInput: %w", err)
 	}
-	v := permission.Verdict{Allow: true, Source: source}
+	v := permission.Verdict{Allow: true, Source: source, Approver: a.approver()}
 	switch {
 	case form.Mode == "url" && len(membersOf(content)) > 0:
 		return v, Errorf(InvalidArgument, "updatedInput.content: a form of mode url takes none; visit the page, then allow")
+	case form.Mode == "url" && s.engine.chain.Revision() != q.Decision.Revision:
+		_, err = s.judgeAgain(ctx, q.Request.Input, q, v.Approver)
+		return v, err
 	case form.Mode == "url":
 		return v, nil
 	case content == nil:
@@ -38,11 +41,12 @@ func (s *Session) fill(ctx context.Context, a Answer, q permission.Question, sou
 	v.Input = content
 	judged := membersOf(q.Request.Input)
 	judged["content"] = content
-	filled := q.Request
-	if filled.Input, err = json.Marshal(judged); err != nil {
+	filled, err := json.Marshal(judged)
+	if err != nil {
 		return v, Errorf(Internal, "form: %w", err)
 	}
-	return v, s.judgeAgain(ctx, filled)
+	_, err = s.judgeAgain(ctx, filled, q, v.Approver)
+	return v, err
 }
 
 // contentOf takes content out of updatedInput. Clients may send the rest of the

@@ -24,7 +24,9 @@ func (p *process) hookCallback(ctx context.Context, r control.Request) any {
 	case "PostToolUse":
 		return p.postToolUse(ctx, input)
 	case "PostToolUseFailure":
-		p.sign(input, "PostToolUseFailure")
+		if p.sign(input, "PostToolUseFailure") {
+			p.unmetFailure(input)
+		}
 	case "UserPromptSubmit":
 		return p.userPrompt(ctx, input, p.session.judgeSubmitted)
 	case "UserPromptExpansion":
@@ -57,10 +59,15 @@ func (p *process) preToolUse(ctx context.Context, input map[string]json.RawMessa
 		s.notice("protocol_error", "a call could not be read (engine.decode); it was denied", map[string]any{"toolUseID": clip(textOf(input["tool_use_id"]))})
 		return hookAnswer(preToolUseAnswer{Event: "PreToolUse", Decision: "deny", Reason: "the call could not be read (engine.decode)"})
 	}
+	s.agents.learn(textOf(input["agent_id"]), textOf(input["agent_type"]), "")
+	if folder, told := input["cwd"]; told {
+		s.folders.at(textOf(input["agent_id"]), textOf(folder))
+	}
 	r := s.request(permission.DoorHook, tool, textOf(input["tool_use_id"]), textOf(input["agent_id"]), "", raw)
+	revision := s.engine.chain.Revision() // read first: a decision must never be kept for policies that came after it
 	d := s.judge(ctx, r)
 	if d.Effect < permission.Deny {
-		s.memo.Put(r, s.engine.chain.Revision(), d)
+		s.memo.Put(r, revision, d)
 		return hookAnswer(preToolUseAnswer{Event: "PreToolUse", Decision: "ask", Reason: d.Rule, Context: strings.Join(d.Context, "\n")})
 	}
 	rec := record(r, d, "deny", "policy", "")
@@ -90,10 +97,11 @@ func (p *process) postToolUse(ctx context.Context, input map[string]json.RawMess
 		return p.replaceOutput(input, withheldShape(output))
 	}
 	covered, ok := p.session.cover(ctx, output)
-	switch {
-	case !ok:
-		return p.replaceOutput(input, withheldShape(output))
-	case string(covered) == string(output):
+	if !ok {
+		covered = withheldShape(output)
+	}
+	covered, changed := p.meet(input, covered)
+	if ok && !changed && string(covered) == string(output) {
 		return struct{}{}
 	}
 	return p.replaceOutput(input, covered)

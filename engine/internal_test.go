@@ -313,7 +313,7 @@ func TestChangedInputIsChecked(t *testing.T) {
 		`{"command":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}`: "levels",
 	}
 	for input, part := range cases {
-		err := s.judgeChanged(t.Context(), json.RawMessage(input), permission.Question{})
+		_, err := s.verdict(t.Context(), Answer{Allow: true, UpdatedInput: json.RawMessage(input)}, permission.Question{})
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%.60s: %v, want it to name %s", input, err, part)
 		}

@@ -93,7 +93,7 @@ func (p *process) handleUser(fields map[string]json.RawMessage) {
 		}
 		p.session.append(event.ToolResult, map[string]any{
 			"type": "tool_result", "tool_use_id": b.ToolUseID, "is_error": b.IsError,
-			"content": b.Content, "parent_tool_use_id": fields["parent_tool_use_id"],
+			"content": p.session.duties.shown(b.ToolUseID, b.Content), "parent_tool_use_id": fields["parent_tool_use_id"],
 		})
 		if !b.IsError && !p.session.trip.result(b.ToolUseID) {
 			p.unmediated("tool result", b.ToolUseID)
@@ -110,9 +110,11 @@ type frameSystem struct {
 	McpServers     []struct {
 		Name string `json:"name"`
 	} `json:"mcp_servers"`
-	TaskID string `json:"task_id"`
-	Status any    `json:"status"`
-	Patch  struct {
+	TaskID    string `json:"task_id"`
+	ToolUseID string `json:"tool_use_id"`
+	AgentType string `json:"subagent_type"` // of tasks that are agents
+	Status    any    `json:"status"`
+	Patch     struct {
 		Status string `json:"status"`
 	} `json:"patch"`
 }
@@ -125,6 +127,9 @@ func (p *process) handleSystem(fields map[string]json.RawMessage) {
 		return
 	case "task_started":
 		p.task(f.TaskID, true)
+		if f.AgentType != "" {
+			p.session.agents.learn(f.TaskID, f.AgentType, f.ToolUseID) // a task of an agent has the agent's id
+		}
 	case "task_notification":
 		p.task(f.TaskID, false)
 	case "task_updated":

@@ -45,6 +45,7 @@ type Options struct {
 	TurnTimeout        time.Duration // 0 = 4 h
 	IdleTTL            time.Duration // 0 = 30 min
 	MaxPending         int           // open questions a session; 0 = 64
+	MaxQuestions       int           // questions a session may put in a minute; 0 = 30, < 0 = no limit
 	MaxDenials         int           // denials in one turn before it is interrupted; 0 = 20, < 0 = no limit
 	ApprovalTimeout    time.Duration // 0 = 60 s
 	MaxEventBytes      int64         // events kept in memory a session; 0 = 4 MiB
@@ -54,6 +55,10 @@ type Options struct {
 	// lets callers name it: for a program that is a server of another kind too,
 	// and whose servers start no sessions.
 	OwnProgramServers bool
+
+	// Approvers are who can answer questions here: "client" (polls) and "human" (a
+	// person, by Answer.Approver). What needs others is denied at once. nil: both.
+	Approvers []string
 
 	WarmTTL time.Duration // a process without work is kept this long for a reply; 0 = 30 s
 

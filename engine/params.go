@@ -80,7 +80,8 @@ type Answer struct {
 	UpdatedInput       json.RawMessage // allow only; nil = unchanged
 	UpdatedPermissions json.RawMessage // allow only; a JSON array or nil
 	Interrupt          bool            // deny only: end the turn too
-	Approver           string          // "caller" (default) or "human" (a person at this terminal)
+	Approver           string          // "caller" (default) or "human" (a person at a door of the owner)
+	Digest             string          // SHA-256 of the input that was shown, hexadecimal; empty = not checked
 }
 
 // Action is something a session waits for. Its text is redacted.
@@ -88,22 +89,35 @@ type Action struct {
 	Type        string          `json:"type"` // "permission", "question", "plan" or "form"
 	RequestID   string          `json:"requestId"`
 	ToolName    string          `json:"toolName"`
-	Input       json.RawMessage `json:"input"`       // redacted copy of what would run
-	InputSHA256 string          `json:"inputSha256"` // of the exact bytes that would run
-	Summary     string          `json:"summary"`     // one line, control characters escaped
+	Fields      []ActionField   `json:"fields,omitempty"` // what the asking rule wants to be seen first
+	Input       json.RawMessage `json:"input"`            // redacted copy of what would run
+	InputSHA256 string          `json:"inputSha256"`      // of the exact bytes that would run
+	Summary     string          `json:"summary"`          // one line, control characters escaped
 	Description string          `json:"description,omitempty"`
 	Rule        string          `json:"rule"`
 	Reason      string          `json:"decisionReason,omitempty"`
 	ToolUseID   string          `json:"toolUseID"`
 	AgentID     string          `json:"agentID,omitempty"`
-	Approver    string          `json:"approver,omitempty"`  // "human" when a poll answer does not count
-	Questions   json.RawMessage `json:"questions,omitempty"` // type question
-	Plan        string          `json:"plan,omitempty"`      // type plan
-	Form        *Form           `json:"form,omitempty"`      // type form
+	Approver    string          `json:"approver,omitempty"`     // "human" when a poll answer does not count
+	Approvers   []string        `json:"approvers,omitempty"`    // groups, one of which has to answer; nil = any
+	Quorum      int             `json:"quorum,omitempty"`       // approvals it takes, of different approvers; 0 = 1
+	ApprovedBy  []string        `json:"approvedBy,omitempty"`   // approvals so far, where it takes several
+	Scope       string          `json:"scope,omitempty"`        // what an approval covers besides this call: "exact", "rule" or "session"
+	ScopeTTL    int             `json:"scopeSeconds,omitempty"` // for how long; 0 = the session's life
+	Questions   json.RawMessage `json:"questions,omitempty"`    // type question
+	Plan        string          `json:"plan,omitempty"`         // type plan
+	Form        *Form           `json:"form,omitempty"`         // type form
 	CreatedAt   time.Time       `json:"createdAt"`
 	ExpiresAt   time.Time       `json:"expiresAt"`
 	TimeoutMS   int64           `json:"timeoutMs"`
 	RemainingMS int64           `json:"remainingMs"`
+}
+
+// ActionField is one value of an input, made visible.
+type ActionField struct {
+	Pointer string `json:"pointer"` // RFC 6901, into the input
+	Value   string `json:"value"`   // control and invisible characters escaped; "" with Missing
+	Missing bool   `json:"missing,omitempty"`
 }
 
 // Form is what an MCP server of the session asks a person for.

@@ -24,6 +24,8 @@ type resumeRecord struct {
 	CostUSD   float64  `json:"costUsd"`
 	Cancelled bool     `json:"cancelled"`      // for good
 	Deny      []string `json:"deny,omitempty"` // rules that answers added
+	Taint     []string `json:"taint,omitempty"`
+	Prompt    string   `json:"prompt,omitempty"` // SHA-256 of the first one
 }
 
 const (
@@ -40,7 +42,10 @@ const (
 // with joins two records.
 func (r resumeRecord) with(o resumeRecord) resumeRecord {
 	r.Turns, r.CostUSD, r.Cancelled = max(r.Turns, o.Turns), max(r.CostUSD, o.CostUSD), r.Cancelled || o.Cancelled
-	r.Deny = joined(r.Deny, o.Deny)
+	r.Deny, r.Taint = joined(r.Deny, o.Deny), joined(r.Taint, o.Taint)
+	if o.Prompt != "" {
+		r.Prompt = o.Prompt // what was recorded first
+	}
 	return r
 }
 
@@ -72,6 +77,7 @@ func (s *Session) remember() error {
 	defer s.recording.Unlock()
 	s.mu.Lock()
 	r := resumeRecord{Turns: s.info.TotalTurns, CostUSD: s.info.TotalCostUSD, Cancelled: s.state == Cancelled && s.final, Deny: s.rules.deny}
+	r.Taint, r.Prompt = s.history.tainted(), s.prompt
 	s.mu.Unlock()
 	if err := s.engine.addRecord(s.id, r); err != nil {
 		s.engine.log.Error("record of a session", "session", s.id, "error", err)
@@ -162,6 +168,7 @@ func (s *Session) catchUp(l launch) error {
 	case r.Cancelled:
 		return Errorf(CancelledCode, "session was cancelled; start a new one")
 	}
+	s.history.mark(r.Taint...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rules.deny = joined(s.rules.deny, r.Deny)

@@ -18,7 +18,7 @@ func (s *Session) Prompt(ctx context.Context, p ReplyParams) (*Session, error) {
 	if p.Fork {
 		action = admission.Fork
 	}
-	if err := s.engine.admit(ctx, s.admission(action, p.Prompt, p.Raw)); err != nil {
+	if err := s.engine.admit(ctx, s.admission(ctx, action, p.Prompt, p.Raw)); err != nil {
 		return nil, err
 	}
 	if err := s.judgeMentions(ctx, p.Prompt); err != nil {
@@ -112,6 +112,8 @@ func (s *Session) fork(ctx context.Context, p ReplyParams) (*Session, error) {
 	}
 	f := s.engine.newSession(params, s.id)
 	f.cwd, f.dirs, f.trusted = s.cwd, s.dirs, s.trusted
+	f.caller, f.prompt = callerOf(ctx), s.prompt
+	f.history.mark(s.history.tainted()...) // what it has read, the copy has read too
 	s.mu.Lock()
 	f.rules.deny = slices.Clone(s.rules.deny) // what answers forbade stays so
 	s.mu.Unlock()

@@ -61,6 +61,7 @@ func (e *Engine) Resume(ctx context.Context, p ResumeParams) (_ *Session, err er
 	if err != nil {
 		return nil, err
 	}
+	s.caller = callerOf(ctx)
 	defer func() {
 		if err != nil {
 			s.end(err) // a refused session leaves no context behind
@@ -72,7 +73,7 @@ func (e *Engine) Resume(ctx context.Context, p ResumeParams) (_ *Session, err er
 	if err := s.refuseCallers(); err != nil {
 		return nil, err
 	}
-	if err := e.admit(ctx, s.admission(admission.Resume, p.Reply.Prompt, s.params.raw())); err != nil {
+	if err := e.admit(ctx, s.admission(ctx, admission.Resume, p.Reply.Prompt, s.params.raw())); err != nil {
 		return nil, err
 	}
 	if err := s.judgeMentions(ctx, p.Reply.Prompt); err != nil {
@@ -163,6 +164,10 @@ func (e *Engine) resumed(c claims, p ResumeParams) (*Session, error) {
 		return nil, err
 	}
 	s := e.newSession(params, "")
+	s.history.mark(r.Taint...)
+	if r.Prompt != "" {
+		s.prompt = r.Prompt
+	}
 	if p.Reply.Fork {
 		s.parent = c.Session
 	} else {

@@ -187,6 +187,7 @@ func (s *Session) spawn(l launch) (_ *process, err error) {
 	p.ctx, p.end = context.WithCancelCause(s.ctx)
 	p.conn = control.NewConn(child, p)
 	s.mu.Lock()
+	s.folders.reset()
 	s.proc = p
 	s.mu.Unlock()
 	s.work.Go(func() { // ends with the CLI's output
@@ -321,6 +322,7 @@ func (s *Session) processEnded(p *process, cause error) {
 	if s.proc == p {
 		s.proc = nil
 	}
+	s.duties.clear()
 	busy, stopping, inTurn, unstarted := s.state.Busy(), p.stopping, p.inTurn, p.unstarted
 	s.mu.Unlock()
 	switch {

@@ -173,6 +173,7 @@ func (s *Session) serverRequest(o ownServer) admission.Request {
 	return admission.Request{
 		Action: admission.McpServer, SessionID: s.id, Server: o.seen(),
 		Cwd: s.cwd, CwdInsideRoots: insideAny(s.cwd, s.engine.o.Roots), Roots: s.engine.o.Roots, Trusted: s.trusted,
+		Session: s.facts(), Target: admission.Target{State: s.Info().State.String(), OwnedByPeer: true}, // its caller is handed it
 	}
 }
 
@@ -202,6 +203,20 @@ func (s *Session) mcpServers(l launch) (json.RawMessage, error) {
 		all[o.name] = raw
 	}
 	return json.Marshal(all)
+}
+
+// serverNames are the servers the session was given, as the names of their
+// tools spell them, sorted; never nil. The CLI loads no others.
+func (s *Session) serverNames() []string {
+	names := make([]string, 0, len(s.servers))
+	for _, o := range s.servers {
+		names = append(names, toolPart(o.name))
+	}
+	for name := range membersOf(s.params.McpServers) {
+		names = append(names, toolPart(name))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (s *Session) callersServers() (map[string]json.RawMessage, error) {

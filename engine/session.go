@@ -18,8 +18,10 @@ type Session struct {
 	id      string // the CLI's session id too, chosen by us
 	parent  string // the session this one was forked from
 	created time.Time
-	params  StartParams // as admitted
-	shown   StartParams // the same, redacted, for whoever asks
+	caller  permission.Caller // who started, forked or resumed it
+	prompt  string            // SHA-256 of its first prompt, hexadecimal
+	params  StartParams       // as admitted
+	shown   StartParams       // the same, redacted, for whoever asks
 
 	cwd      string // resolved
 	dirs     []string
@@ -31,6 +33,12 @@ type Session struct {
 	approvals *permission.Approvals
 	memo      permission.Memo
 	trip      tripwire
+	history   history
+	agents    agents
+	folders   folders
+	grants    grantList
+	asked     window // questions of the last minute
+	duties    duties
 
 	ctx  context.Context // ends when the session is cancelled or the engine closes
 	end  context.CancelCauseFunc
@@ -71,6 +79,7 @@ func (e *Engine) newSession(p StartParams, parent string) *Session {
 	now := time.Now()
 	s := &Session{
 		engine: e, id: newUUID(), parent: parent, created: now, params: p,
+		caller: permission.Caller{UID: -1}, prompt: digest([]byte(p.Prompt)),
 		log:       event.NewLog(e.o.MaxEventBytes, e.o.Redactors...),
 		approvals: permission.NewApprovals(max(e.o.MaxPending, 0)),
 		done:      make(chan struct{}), changed: make(chan struct{}),

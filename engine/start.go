@@ -21,6 +21,7 @@ func (e *Engine) Start(ctx context.Context, p StartParams) (_ *Session, err erro
 		return nil, err
 	}
 	s := e.newSession(p, "")
+	s.caller = callerOf(ctx)
 	defer func() {
 		if err != nil {
 			s.end(err) // a refused session leaves no context behind
@@ -32,7 +33,7 @@ func (e *Engine) Start(ctx context.Context, p StartParams) (_ *Session, err erro
 	if err := s.refuseCallers(); err != nil { // programs may be named from the folder
 		return nil, err
 	}
-	if err := e.admit(ctx, s.admission(admission.Start, p.Prompt, p.raw())); err != nil {
+	if err := e.admit(ctx, s.admission(ctx, admission.Start, p.Prompt, p.raw())); err != nil {
 		return nil, err
 	}
 	if err := s.judgeMentions(ctx, p.Prompt); err != nil {
@@ -49,7 +50,7 @@ func (e *Engine) Start(ctx context.Context, p StartParams) (_ *Session, err erro
 
 // begin registers a new session and starts its first turn.
 func (s *Session) begin(ctx context.Context, l launch, prompt string, timeout time.Duration) error {
-	if err := s.engine.register(s); err != nil {
+	if err := s.engine.join(s); err != nil {
 		s.end(err)
 		return err
 	}
@@ -114,14 +115,20 @@ func (s *Session) takeSnapshot() {
 }
 
 // admission is the request as policy sees it.
-func (s *Session) admission(action admission.Action, prompt string, raw map[string]json.RawMessage) admission.Request {
+func (s *Session) admission(ctx context.Context, action admission.Action, prompt string, raw map[string]json.RawMessage) admission.Request {
 	r := admission.Request{
 		Action: action, SessionID: s.id, Parameters: raw,
 		Cwd: s.cwd, CwdInsideRoots: insideAny(s.cwd, s.engine.o.Roots), Roots: s.engine.o.Roots, Trusted: s.trusted,
 		Mentions: s.mentions(prompt),
 	}
-	if action == admission.Start {
+	switch action {
+	case admission.Start:
 		r.SessionID = ""
+	case admission.Resume:
+		r.Session = s.facts()
+	default:
+		r.Session = s.facts()
+		r.Target = admission.Target{State: s.Info().State.String(), OwnedByPeer: identity(callerOf(ctx)) == identity(s.caller)}
 	}
 	for _, d := range s.dirs {
 		r.AdditionalDirs = append(r.AdditionalDirs, admission.Dir{Path: d, Inside: insideAny(d, s.engine.o.Roots)})
@@ -155,25 +162,37 @@ func (s *Session) judgeMentions(ctx context.Context, prompt string) error {
 	}
 	for _, path := range s.mentions(prompt) {
 		input, _ := json.Marshal(map[string]string{"file_path": path})
-		d := s.engine.chain.Decide(ctx, s.request(permission.DoorMention, "Read", "", "", "", input))
+		r := s.request(permission.DoorMention, "Read", "", "", "", input)
+		d := s.bound(r, s.engine.chain.Decide(ctx, r))
 		if d.Effect != permission.Allow {
 			return Errorf(PermissionDenied, "prompt refused by rule %s: it mentions @%s, which the CLI would read without asking: %s (write the path without \"@\", so that the read itself is judged)", d.Rule, path, d.Reason)
 		}
+		s.history.passed(d.Labels)
+		s.tell(r, d)
 	}
 	return nil
 }
 
 // request makes a permission request with the session's facts of this moment.
 func (s *Session) request(door permission.Door, tool, toolUse, agent, title string, input json.RawMessage) permission.Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	return permission.Request{
 		SessionID: s.id, Door: door, ToolUseID: toolUse, AgentID: agent, Tool: tool, Input: input, Title: title,
-		Session: permission.Session{
-			Cwd: s.cwd, Roots: slices.Clone(s.engine.o.Roots), AdditionalDirs: slices.Clone(s.dirs), Trusted: s.trusted, Mode: s.mode,
-			AllowedTools: slices.Concat(s.params.AllowedTools, s.rules.allow), DisallowedTools: slices.Concat(s.params.DisallowedTools, s.rules.deny),
-			Model: s.params.Model, Turn: s.turn, ToolCalls: s.toolCalls, Denies: s.denies, Asks: s.asks,
-			CostUSD: s.info.TotalCostUSD, MaxBudgetUSD: s.params.MaxBudgetUSD, MaxTurns: s.params.MaxTurns,
-		},
+		Folder: s.folders.of(agent), Agent: s.agents.of(agent), Caller: s.caller, Session: s.facts(),
 	}
+}
+
+// facts are what policies see of the session.
+func (s *Session) facts() permission.Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := permission.Session{
+		Cwd: s.cwd, Roots: slices.Clone(s.engine.o.Roots), AdditionalDirs: slices.Clone(s.dirs), Trusted: s.trusted, Mode: s.mode,
+		AllowedTools: slices.Concat(s.params.AllowedTools, s.rules.allow), DisallowedTools: slices.Concat(s.params.DisallowedTools, s.rules.deny),
+		Model: s.params.Model, Turn: s.turn, ToolCalls: s.toolCalls, Denies: s.denies, Asks: s.asks,
+		CostUSD: s.info.TotalCostUSD, MaxBudgetUSD: s.params.MaxBudgetUSD, MaxTurns: s.params.MaxTurns,
+		Parent: s.parent, Started: s.created, PromptSHA256: s.prompt, Turns: s.info.TotalTurns, SandboxOn: sandboxOn(s.params.Sandbox),
+		McpServers: s.serverNames(),
+	}
+	s.history.fill(&f)
+	return f
 }

@@ -35,6 +35,9 @@ func (p *process) handleResult(fields map[string]json.RawMessage) {
 	cost := max(f.TotalCostUSD-p.cost, 0) // the CLI tells its process's total
 	p.cost = f.TotalCostUSD
 	p.inTurn, p.idleSince = false, time.Now()
+	if len(p.tasks) == 0 {
+		s.duties.clear() // of calls that were interrupted
+	}
 	s.info.TotalTurns += f.NumTurns
 	s.info.TotalCostUSD += cost
 	r := Result{
@@ -45,6 +48,7 @@ func (p *process) handleResult(fields map[string]json.RawMessage) {
 		PermissionDenials: orEmptyList(f.PermissionDenials),
 	}
 	s.mu.Unlock()
+	s.engine.spent.add(time.Now(), identity(s.caller), cost)
 	if f.Subtype != "success" {
 		r.ErrorSubtype = f.Subtype
 	}

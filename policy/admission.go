@@ -12,34 +12,42 @@ import (
 // Admit judges a request to start, continue, answer or end something. It
 // never returns an error; anything but Allow refuses.
 func (s *Set) Admit(ctx context.Context, r admission.Request) (permission.Decision, error) {
-	return s.guarded(ctx, func(ctx context.Context) permission.Decision { return s.admit(ctx, r) }), nil
+	rec := s.recordRequest(r)
+	p, err := s.projectOfRequest(ctx, r)
+	if err != nil {
+		return rec.done(s.refuse(projectRule, err.Error())), nil
+	}
+	d := s.guarded(ctx, func(ctx context.Context) permission.Decision { return s.admit(ctx, r, p, rec.begin()) })
+	s.admitted(r, d)
+	return rec.done(d), nil
 }
 
-func (s *Set) admit(ctx context.Context, r admission.Request) permission.Decision {
+func (s *Set) admit(ctx context.Context, r admission.Request, p *project, t *trace) permission.Decision {
 	doc, err := s.describeAdmission(r)
 	if err != nil {
 		return s.unreadable(err)
 	}
-	input := toTerm(doc).Value
-	var all []verdict
-	for _, l := range s.layers {
-		if l.admission == nil {
-			continue
-		}
-		verdicts, failure := s.ask(ctx, l, l.admission, input)
-		if failure != nil {
-			return *failure
-		}
-		all = append(all, verdicts...)
+	doc.Server.Revision.Project = p.revision()
+	return s.admitDocument(ctx, doc, p, t)
+}
+
+// admitDocument judges a request by its document: what is not allowed is denied.
+func (s *Set) admitDocument(ctx context.Context, doc admissionInput, p *project, t *trace) permission.Decision {
+	verdicts, failure := s.judge(ctx, EntryAdmission, toTerm(doc).Value, p, t)
+	if failure != nil {
+		return s.signed(*failure, doc.DecisionID, p)
 	}
-	d := compose(all)
-	d.Revision = s.revision
+	return s.signed(s.plainly(compose(verdicts), "no policy admits this request"), doc.DecisionID, p)
+}
+
+// plainly is for what is allowed or denied and nothing else.
+func (s *Set) plainly(d permission.Decision, otherwise string) permission.Decision {
 	switch d.Effect {
 	case permission.Abstain:
 		d.Effect, d.Rule, d.By = permission.Deny, "engine.default", "engine"
-		d.Reason = "no policy admits this request"
+		d.Reason = otherwise
 	case permission.Ask, permission.Modify:
-		return s.refuse("engine.decode", "rule "+d.Rule+": an admission is allowed or denied, it cannot "+d.Effect.String())
+		return s.refuse("engine.decode", "rule "+d.Rule+": here something is allowed or denied, it cannot "+d.Effect.String())
 	}
 	return d
 }
@@ -68,8 +76,8 @@ func (s *Set) describeAdmission(r admission.Request) (admissionInput, error) {
 	if in.Approval, err = describeApproval(r.Approval); err != nil {
 		return in, err
 	}
-	in.Request = describeRequest(in, r)
-	return in, nil
+	in.Request, err = s.describeRequest(in, r)
+	return in, err
 }
 
 // parameters decodes the caller's values within the limits of one document.
@@ -95,7 +103,7 @@ func (in *admissionInput) parameters(all map[string]json.RawMessage) error {
 
 func describeApproval(a admission.Approval) (approvalInput, error) {
 	out := approvalInput{
-		RequestID: a.RequestID, Tool: a.Tool, Effect: a.Effect, InputChanged: a.InputChanged,
+		RequestID: a.RequestID, DecisionID: a.DecisionID, Tool: a.Tool, Effect: a.Effect, InputChanged: a.InputChanged,
 		PermissionUpdates: []any{}, Approver: a.Approver, Required: a.Required,
 	}
 	if len(a.UpdatedInput) > 0 {

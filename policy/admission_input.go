@@ -37,6 +37,7 @@ type dirInput struct {
 
 type approvalInput struct {
 	RequestID         string         `json:"request_id"`
+	DecisionID        string         `json:"decision_id" doc:"of the decision that asked"`
 	Tool              string         `json:"tool"`
 	Effect            string         `json:"effect"`
 	InputChanged      bool           `json:"input_changed"`
@@ -100,6 +101,8 @@ type textInput struct {
 type executableInput struct {
 	Abs  string `json:"abs" doc:"as asked for"`
 	Real string `json:"real" doc:"links followed; empty when that is impossible"`
+
+	Inside bool `json:"inside" doc:"Abs or Real lies in a root or in a further folder of this request, where sessions write"`
 }
 
 type targetInput struct {
@@ -112,8 +115,4 @@ type loadInput struct {
 	CallerSessions int     `json:"caller_sessions"`
 	USDToday       float64 `json:"usd_today" doc:"spent since midnight UTC by this server"`
 	CallerUSDToday float64 `json:"caller_usd_today"`
-}
-
-func describeRequest(in admissionInput, r admission.Request) requestInput {
-	return requestInput{Cwd: r.Cwd}
 }

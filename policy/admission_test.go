@@ -43,7 +43,7 @@ func TestAdmit(t *testing.T) {
 		{"updates", []string{"*"}, updates, "admission.updates", "session"},
 		{"broken updates", nil, broken, "engine.input", "list"},
 		{"number", nil, start(`{"maxTurns":1e9999999}`), "engine.input_number", "1e9999999"},
-		{"unknown action", nil, admission.Request{Action: "configure"}, "engine.default", "no policy"},
+		{"unknown action", nil, admission.Request{Action: "configure"}, "admission.configure", "no grant"},
 		{"user's server", nil, admission.Request{Action: admission.McpServer, Server: admission.Server{Name: "n", Source: "user", Command: "srv"}}, "", ""},
 		{"project's server", []string{"*"}, admission.Request{Action: admission.McpServer, Server: admission.Server{Name: "n", Source: "project", Command: "srv"}}, "admission.server", "[workspace] trusted"},
 		{"no server", nil, admission.Request{Action: admission.McpServer}, "admission.server", "[workspace] trusted"},

@@ -2,111 +2,162 @@ package policy
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
 
-// compose takes the strictest of all verdicts. Of equally strict ones the more
-// severe speaks first, then the rule whose name sorts first; context and labels
-// of all are united. It returns Abstain when no verdict says anything.
+// maxReasons bounds how many reasons one decision joins.
+const maxReasons = 10
+
+// compose takes the strictest of all verdicts that count. Of equally strict ones
+// the more severe speaks first, then the rule whose name sorts first; context,
+// obligations and labels of all are united. It returns Abstain when no verdict
+// says anything.
 func compose(verdicts []verdict) permission.Decision {
-	slices.SortStableFunc(verdicts, func(a, b verdict) int {
-		return cmp.Or(
-			cmp.Compare(b.Effect, a.Effect),
-			cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity)),
-			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Layer, b.Layer))
-	})
+	slices.SortStableFunc(verdicts, byStrictness)
 	var out permission.Decision
-	if len(verdicts) > 0 && verdicts[0].Effect != permission.Abstain {
+	if len(verdicts) > 0 && verdicts[0].ignored == "" && verdicts[0].Effect != permission.Abstain {
 		out = verdicts[0].Decision
 	}
-	out.Context, out.Labels, out.Rules = nil, nil, nil
-	for _, v := range verdicts {
-		out.Rules = append(out.Rules, v.word+":"+v.Rule)
-		out.Context = append(out.Context, v.Context...)
-		if v.Labels != nil && out.Labels == nil {
-			out.Labels = map[string]string{}
+	out.Context, out.Labels, out.Rules, out.Obligations = nil, nil, nil, nil
+	for i := range verdicts {
+		word := verdicts[i].word
+		if verdicts[i].ignored != "" {
+			word = "ignored"
 		}
-		for _, k := range slices.Sorted(maps.Keys(v.Labels)) {
-			if _, taken := out.Labels[k]; !taken { // the stricter rule's label stays
-				out.Labels[k] = v.Labels[k]
+		out.Rules = append(out.Rules, word+":"+verdicts[i].Rule)
+	}
+	for _, last := range []bool{false, true} { // a project's labels replace nobody's
+		for i := range verdicts {
+			if v := &verdicts[i]; v.ignored == "" && (v.Layer == "project") == last {
+				unite(&out, v)
 			}
-		}
-		if v.Effect == out.Effect && v.Effect == permission.Ask {
-			out.Ask = stricterTerms(out.Ask, v.Ask)
 		}
 	}
 	out.Reason = reasons(out, verdicts)
 	return out
 }
 
-// reasons lists the reasons of every rule that said the same.
+// byStrictness sorts verdicts; those that do not count come last.
+func byStrictness(a, b verdict) int {
+	return cmp.Or(
+		cmp.Compare(len(a.ignored), len(b.ignored)),
+		cmp.Compare(b.Effect, a.Effect),
+		cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity)),
+		cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Layer, b.Layer), cmp.Compare(a.Reason, b.Reason))
+}
+
+// unite adds what a verdict brings along whatever is decided.
+func unite(out *permission.Decision, v *verdict) {
+	out.Context = append(out.Context, v.Context...)
+	for _, o := range v.Obligations {
+		if !slices.ContainsFunc(out.Obligations, func(known permission.Obligation) bool { return reflect.DeepEqual(known, o) }) {
+			out.Obligations = append(out.Obligations, o)
+		}
+	}
+	if v.Labels != nil && out.Labels == nil {
+		out.Labels = map[string]string{}
+	}
+	for _, k := range slices.Sorted(maps.Keys(v.Labels)) {
+		if _, taken := out.Labels[k]; !taken { // the stricter rule's label stays
+			out.Labels[k] = v.Labels[k]
+		}
+	}
+}
+
+// reasons lists the reasons of every rule that said the same, by rule id.
 func reasons(out permission.Decision, verdicts []verdict) string {
+	if out.Effect <= permission.Allow {
+		return out.Reason
+	}
+	var same []*verdict
+	for i := range verdicts {
+		if verdicts[i].Effect == out.Effect && verdicts[i].ignored == "" {
+			same = append(same, &verdicts[i])
+		}
+	}
+	if len(same) < 2 {
+		return out.Reason
+	}
+	slices.SortStableFunc(same, func(a, b *verdict) int { return cmp.Compare(a.Rule, b.Rule) })
 	var all []string
-	for _, v := range verdicts {
-		if v.Effect == out.Effect && v.Effect > permission.Allow && !slices.Contains(all, v.Reason) {
+	for _, v := range same {
+		if !slices.Contains(all, v.Reason) {
 			all = append(all, v.Reason)
 		}
 	}
-	if len(all) == 0 {
-		return out.Reason
+	if more := len(all) - maxReasons; more > 0 {
+		all = append(all[:maxReasons], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(all, "; ")
 }
 
-// stricterTerms takes the shorter time and a human wherever one is demanded.
-func stricterTerms(a, b permission.AskTerms) permission.AskTerms {
-	if a.TimeoutSeconds == 0 || b.TimeoutSeconds > 0 && b.TimeoutSeconds < a.TimeoutSeconds {
-		a.TimeoutSeconds = b.TimeoutSeconds
-	}
-	a.Approver = cmp.Or(a.Approver, b.Approver)
-	return a
-}
-
 // settle turns the verdicts about a call into its decision: changes are
 // applied, and where nothing allows the default effect holds.
-func (s *Set) settle(verdicts []verdict, input json.RawMessage) permission.Decision {
-	var ops []op
-	for _, v := range verdicts {
-		ops = append(ops, v.ops...)
+func (s *Set) settle(verdicts []verdict, tool toolInput) permission.Decision {
+	out := compose(verdicts)
+	if out.Effect >= permission.Deny {
+		return out
 	}
-	changed, different, err := apply(input, ops)
-	if err != nil {
-		return s.refuse("engine.modify", "a rule's change does not fit the input: "+err.Error())
+	change, refusal := s.change(verdicts, tool)
+	if refusal != nil {
+		return *refusal
 	}
-	if !different {
+	if out.Effect == permission.Modify && !change.different {
 		// Nothing left to change; a second look at a changed input must find an
 		// allow of its own.
-		verdicts = slices.DeleteFunc(verdicts, func(v verdict) bool { return v.Effect == permission.Modify })
+		rest := slices.DeleteFunc(slices.Clone(verdicts), func(v verdict) bool { return v.Effect == permission.Modify })
+		rules := out.Rules
+		out = compose(rest)
+		out.Rules = rules
 	}
-	out := compose(verdicts)
-	if path, clash := conflict(ops); clash && out.Effect <= permission.Ask {
-		out.Effect, out.Rule, out.By = permission.Ask, "engine.modify_conflict", "engine"
-		out.Reason, out.UpdatedInput = fmt.Sprintf("rules want different values at %s", path), nil
-	} else if different && (out.Effect == permission.Modify || out.Effect == permission.Ask) {
-		out.UpdatedInput = changed
-	}
-	if out.Effect == permission.Abstain {
+	switch {
+	case change.clash != "":
+		out.Effect, out.Rule, out.By, out.Layer, out.Severity = permission.Ask, "engine.modify_conflict", "engine", "", "high"
+		out.Reason, out.AgentMessage = fmt.Sprintf("rules want different values at %s", change.clash), ""
+	case change.different && (out.Effect == permission.Modify || out.Effect == permission.Ask):
+		out.UpdatedInput = change.input
+	case out.Effect == permission.Abstain, out.Effect == permission.Ask && s.fallback != permission.Ask && onlyProject(verdicts):
 		out = s.byDefault(out)
 	}
-	if s.fallback == permission.Deny && out.Effect == permission.Ask && s.options.Profile == "ci" {
-		out.Effect, out.UpdatedInput = permission.Deny, nil
-		out.Reason += " (profile ci: nobody is there to ask)"
+	return s.asked(out, verdicts)
+}
+
+// onlyProject reports whether nobody but a project's policies said something: its
+// question must not take the place of a default that is stricter.
+func onlyProject(verdicts []verdict) bool {
+	return !slices.ContainsFunc(verdicts, func(v verdict) bool {
+		return v.ignored == "" && v.Layer != "project" && v.Effect != permission.Abstain
+	})
+}
+
+// asked completes a decision to ask: its terms are those of every ask together.
+func (s *Set) asked(out permission.Decision, verdicts []verdict) permission.Decision {
+	if out.Effect != permission.Ask {
+		return out
 	}
-	out.Revision = s.revision
+	terms, ok := termsOf(verdicts)
+	if !ok {
+		return s.refuse("engine.ask_terms", "rules want answers of different people, so nobody could answer: "+strings.Join(out.Rules, ", "))
+	}
+	out.Ask = terms
+	if p := s.options.Profile; p == "ci" || p == "locked" {
+		out.Effect, out.UpdatedInput, out.Ask = permission.Deny, nil, permission.AskTerms{}
+		out.Reason += " (profile " + p + ": nobody is there to ask)"
+	}
 	return out
 }
 
 func (s *Set) byDefault(out permission.Decision) permission.Decision {
 	out.Effect, out.Rule, out.By, out.Layer = s.fallback, "engine.default", "engine", ""
 	out.Reason = "no policy allows this call, so it needs an answer"
-	if s.fallback == permission.Deny {
-		out.Reason = "no policy allows this call"
+	if s.fallback != permission.Ask {
+		out.Effect, out.Reason = permission.Deny, "no policy allows this call"
 	}
 	return out
 }

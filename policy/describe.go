@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -12,10 +13,10 @@ import (
 // describe builds the input document of a call: the facts of its paths and
 // shell text, and what the caller's own lists say about it.
 func (s *Set) describe(r permission.Request, input map[string]any) permissionInput {
-	resolver := s.resolver(r.Session)
+	resolver := s.resolver(r)
 	in := permissionInput{
 		commonInput: s.describeCommon("permission/v1", r),
-		Door:        string(r.Door), Title: r.Title, Tool: describeTool(r, input),
+		Cwd:         folderOf(r), Door: string(r.Door), Title: r.Title, Tool: describeTool(r, input),
 		Suggestions: suggestions(r.Suggested), BlockedPath: r.Blocked,
 		Paths: resolver.Paths(r.Tool, input), PathsKnown: facts.Known(r.Tool),
 		URL: facts.DescribeURL(text(input, "url")), Diff: resolver.Diff(r.Tool, input),
@@ -23,8 +24,9 @@ func (s *Set) describe(r permission.Request, input map[string]any) permissionInp
 	if r.Tool == "Bash" {
 		in.Bash, in.Paths = resolver.Shell(text(input, "command"))
 	}
-	in.AllowedByCaller = matchCaller(in, resolver, true)
-	in.DisallowedByCaller = matchCaller(in, resolver, false)
+	in.PathsPlain = pathsPlain(in.Paths, r.Tool == "Bash")
+	in.AllowedByCaller = matchCaller(&in, resolver, true)
+	in.DisallowedByCaller = matchCaller(&in, resolver, false)
 	return in
 }
 
@@ -46,6 +48,7 @@ func (c *commonInput) session(id string, s permission.Session, now time.Time) {
 		ID: id, Parent: s.Parent, Cwd: s.Cwd, Roots: s.Roots, AdditionalDirs: s.AdditionalDirs,
 		Mode: s.Mode, Trusted: s.Trusted, Model: s.Model, Turn: s.Turn, Labels: s.Labels,
 		InitialPromptSHA256: s.PromptSHA256, AllowedTools: s.AllowedTools, DisallowedTools: s.DisallowedTools, Sandbox: s.SandboxOn,
+		McpServers: s.McpServers, McpServersKnown: s.McpServers != nil,
 	}
 	c.Budget = budgetInput{USD: s.CostUSD, USDLimit: s.MaxBudgetUSD, Turns: s.Turns, TurnsLimit: s.MaxTurns, ToolCalls: s.ToolCalls}
 	c.History = historyInput{ToolCalls: s.ToolCalls, Denies: s.Denies, Asks: s.Asks, Tools: s.Tools, Taint: s.Taint}
@@ -78,9 +81,13 @@ func text(input map[string]any, name string) string {
 	return s
 }
 
-func (s *Set) resolver(session permission.Session) facts.Resolver {
-	roots := append(list(session.Roots), session.AdditionalDirs...)
-	return facts.Resolver{Cwd: session.Cwd, Roots: roots, Home: s.options.Home, Protected: s.options.Protected}
+// folderOf is where a call runs.
+func folderOf(r permission.Request) string { return cmp.Or(r.Folder, r.Session.Cwd) }
+
+func (s *Set) resolver(r permission.Request) facts.Resolver {
+	resolver := facts.NewResolver(s.places, r.Session.Cwd, append(list(r.Session.Roots), r.Session.AdditionalDirs...))
+	resolver.Start, resolver.Cwd = r.Session.Cwd, folderOf(r)
+	return resolver
 }
 
 func describeTool(r permission.Request, input map[string]any) toolInput {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
@@ -23,36 +22,19 @@ const (
 	maxStuck = 8
 )
 
-// guarded runs work under the deadline. A built-in function can ignore the
-// deadline, so a watchdog answers in its place.
+// guarded runs work under the deadline; see [watch].
 func (s *Set) guarded(ctx context.Context, work func(context.Context) permission.Decision) permission.Decision {
-	if n := s.stuck.Load(); n >= maxStuck {
+	if n := s.guard.stuck.Load(); n >= maxStuck {
 		return s.refuse("engine.stuck", fmt.Sprintf("%d policy evaluations ignore their deadline; restart the server and look at the policies", n))
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.options.Deadline)
-	defer cancel()
-	done := make(chan permission.Decision, 1)
-	var left atomic.Bool // whoever comes second settles the count
-	go func() {          // ends when work returns; nobody need receive
-		done <- s.safely(ctx, work)
-		if left.Swap(true) {
-			s.stuck.Add(-1)
-		}
-	}()
-	watchdog := time.NewTimer(s.options.Deadline + watchdogGrace)
-	defer watchdog.Stop()
-	select {
-	case d := <-done:
-		return d
-	case <-watchdog.C:
+	d, late := watch(ctx, &s.guard, s.options.Deadline, watchdogGrace, func(ctx context.Context) permission.Decision {
+		return s.safely(ctx, work)
+	})
+	if late {
+		s.options.Logger.Warn("policy evaluation ignores its deadline", "stuck", s.guard.stuck.Load(), "limit", maxStuck)
+		return s.timedOut()
 	}
-	s.stuck.Add(1)
-	if left.Swap(true) {
-		s.stuck.Add(-1)
-		return <-done
-	}
-	s.options.Logger.Warn("policy evaluation ignores its deadline", "stuck", s.stuck.Load(), "limit", maxStuck)
-	return s.timedOut()
+	return d
 }
 
 // safely turns a panic into a deny, and an answer that comes too late as well.
@@ -83,9 +65,58 @@ func (s *Set) timedOut() permission.Decision {
 
 func (s *Set) refuse(rule, reason string) permission.Decision {
 	return permission.Decision{
-		Effect: permission.Deny, Rule: rule, Reason: reason, By: "engine",
-		Severity: "high", Rules: []string{"deny:" + rule}, Revision: s.revision,
+		Effect: permission.Deny, Rule: rule, Reason: reason, By: "engine", Severity: "high",
+		Rules: []string{"deny:" + rule}, Revision: s.revision, Revisions: s.byLayer,
 	}
+}
+
+// judge asks the layers in order. After a halt of the organisation nobody else
+// is asked; a project's policies are asked only where nothing refuses yet.
+func (s *Set) judge(ctx context.Context, e Entrypoint, input ast.Value, p *project, t *trace) ([]verdict, *permission.Decision) {
+	if len(s.layers) == 0 {
+		d := s.refuse("engine.no_policy", "no policy is loaded, so nothing may run")
+		return nil, &d
+	}
+	t.saw(input)
+	var all []verdict
+	for _, l := range s.layers {
+		verdicts, failure := s.layer(ctx, l, e, input, t)
+		if failure != nil {
+			return nil, failure
+		}
+		all = append(all, verdicts...)
+		if l.name == "org" && strictest(verdicts) == permission.Halt {
+			return all, nil
+		}
+	}
+	if p == nil || strictest(all) >= permission.Deny {
+		return all, nil
+	}
+	verdicts, failure := s.askProject(ctx, p, e, input, t)
+	return append(all, verdicts...), failure
+}
+
+// layer asks one layer, which says nothing where it has no rules.
+func (s *Set) layer(ctx context.Context, l *layer, e Entrypoint, input ast.Value, t *trace) ([]verdict, *permission.Decision) {
+	q := l.queries[e]
+	if q == nil {
+		return nil, nil
+	}
+	began := time.Now()
+	verdicts, failure := s.ask(ctx, l, q, input)
+	t.add(l, verdicts, time.Since(began), failure)
+	return verdicts, failure
+}
+
+// strictest is the strictest effect that counts.
+func strictest(verdicts []verdict) permission.Effect {
+	most := permission.Abstain
+	for i := range verdicts {
+		if verdicts[i].ignored == "" {
+			most = max(most, verdicts[i].Effect)
+		}
+	}
+	return most
 }
 
 // ask evaluates one prepared query and decodes its decisions strictly.

@@ -62,6 +62,8 @@ type sessionInput struct {
 	AllowedTools        []string          `json:"allowed_tools" doc:"the caller's list, as written"`
 	DisallowedTools     []string          `json:"disallowed_tools" doc:"the caller's list, as written"`
 	Sandbox             bool              `json:"sandbox" doc:"the CLI's sandbox was asked for"`
+	McpServers          []string          `json:"mcp_servers" doc:"names of the MCP servers it was given, as their tools spell them"`
+	McpServersKnown     bool              `json:"mcp_servers_known" doc:"false outside of a session, as when a call is tried by hand"`
 }
 
 type agentInput struct {
@@ -99,6 +101,7 @@ type recentInput struct {
 // permissionInput is the document permission/v1.
 type permissionInput struct {
 	commonInput
+	Cwd                string                  `json:"cwd" doc:"folder the call runs in, as a cd of an earlier call left it; not absolute when not known"`
 	Door               string                  `json:"door" doc:"where the call was met" enum:"pre_tool_use,can_use_tool,answer,mention,elicitation"`
 	Title              string                  `json:"title" doc:"the CLI's one-line description; the model may have written it"`
 	Tool               toolInput               `json:"tool"`
@@ -106,6 +109,7 @@ type permissionInput struct {
 	BlockedPath        string                  `json:"blocked_path" doc:"the path the CLI asks for"`
 	Paths              []facts.Path            `json:"paths" doc:"every path of the call"`
 	PathsKnown         bool                    `json:"paths_known" doc:"false for tools whose arguments are not known; an empty list then means nothing"`
+	PathsPlain         bool                    `json:"paths_plain" doc:"there are paths, and each is certain, inside, neither protected nor sensitive and spelt plainly"`
 	Bash               facts.Shell             `json:"bash" doc:"of tool Bash; ok is false for others"`
 	URL                facts.URL               `json:"url" doc:"of an argument url"`
 	Diff               facts.Diff              `json:"diff" doc:"of tools that edit files"`

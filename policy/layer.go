@@ -3,14 +3,13 @@ package policy
 import (
 	"bytes"
 	"context"
-	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
+	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 )
 
@@ -18,52 +17,108 @@ import (
 const (
 	permissionPackage = "gatehouse.permission"
 	admissionPackage  = "gatehouse.admission"
+	inprocPackage     = "gatehouse.inproc"
 )
 
-//go:embed schema/*.json
-var schemaFiles embed.FS
+// entrySets are the partial sets that are asked, by entry point.
+var entrySets = map[Entrypoint]ast.Ref{
+	EntryPermission: ast.MustParseRef("data." + permissionPackage + ".decisions"),
+	EntryAdmission:  ast.MustParseRef("data." + admissionPackage + ".decisions"),
+	EntryInproc:     ast.MustParseRef("data." + inprocPackage + ".decisions"),
+	entryMask:       ast.MustParseRef("data." + logPackage + ".mask"),
+}
 
 // layer is one set of modules with its own compiler and store, so that no
 // layer can add to another's rules or replace its results.
 type layer struct {
-	name       string
-	permission *rego.PreparedEvalQuery // nil: this layer has no opinion
-	admission  *rego.PreparedEvalQuery
+	name     string   // "builtin", "org", "user" or "project"
+	revision string   // as it is told: the digest, or the revision of its bundle
+	digest   string   // of what decides
+	sources  []source // tests left out
+	tests    []source // what was left out
+	queries  map[Entrypoint]*rego.PreparedEvalQuery
+	compiler *ast.Compiler
+
+	rulesOnce sync.Once
+	rules     []RuleInfo
 }
 
 // compile parses, checks and prepares the modules of one layer.
 func compile(ctx context.Context, name string, sources []source, cfg map[string]any) (*layer, error) {
-	c, err := compiler(sources)
+	c, err := compileModules(sources, rights{caps: capabilities, data: cfg})
 	if err != nil {
 		return nil, err
 	}
-	return newLayer(ctx, name, c, cfg)
+	return newLayer(ctx, name, c, sources, cfg)
 }
 
 // newLayer prepares the queries of compiled modules.
-func newLayer(ctx context.Context, name string, c *ast.Compiler, cfg map[string]any) (l *layer, err error) {
-	l = &layer{name: name}
-	if l.permission, err = prepare(ctx, c, permissionPackage, cfg); err != nil {
-		return nil, err
+func newLayer(ctx context.Context, name string, c *ast.Compiler, sources []source, cfg map[string]any) (*layer, error) {
+	data, err := plain(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("data of the policies: %w", err)
 	}
-	l.admission, err = prepare(ctx, c, admissionPackage, cfg)
-	return l, err
+	sum := layerDigest(data, sources)
+	l := &layer{name: name, revision: sum, digest: sum, compiler: c, queries: map[Entrypoint]*rego.PreparedEvalQuery{}}
+	for _, src := range sources {
+		if c.Modules[src.name] != nil { // a test is no module of a layer
+			l.sources = append(l.sources, src)
+			continue
+		}
+		l.tests = append(l.tests, src)
+	}
+	store := inmem.NewFromObject(map[string]any{"cfg": data})
+	for entry, ref := range entrySets {
+		if l.queries[entry], err = prepare(ctx, c, store, ref); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
 }
 
+// decides reports whether the layer has a say anywhere.
+func (l *layer) decides() bool {
+	for _, q := range l.queries {
+		if q != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// rights say what the modules of a layer may be.
+type rights struct {
+	caps    func() *ast.Capabilities
+	project bool           // may only tighten; see project_check.go
+	data    map[string]any // whose names helpers may read
+}
+
+// compiler compiles the modules of a layer that may use all that policies may.
 func compiler(sources []source) (*ast.Compiler, error) {
-	caps := capabilities()
+	return compileModules(sources, rights{caps: capabilities})
+}
+
+// compileModules parses, checks and compiles the modules of one layer.
+func compileModules(sources []source, r rights) (*ast.Compiler, error) {
+	caps := r.caps()
 	modules := map[string]*ast.Module{}
 	for _, s := range sources {
 		if modules[s.name] != nil {
 			return nil, fmt.Errorf("%s: named twice", s.name)
 		}
+		if err := r.nesting(s); err != nil {
+			return nil, err
+		}
 		m, err := parse(s, caps)
 		if err != nil {
-			return nil, readable(err)
+			return nil, readable(err, sources...)
 		}
 		if m != nil {
 			modules[s.name] = m
 		}
+	}
+	if errs := lint(modules, r); len(errs) > 0 {
+		return nil, readable(errs, sources...)
 	}
 	schemas, err := annotate(modules, caps)
 	if err != nil {
@@ -73,55 +128,22 @@ func compiler(sources []source) (*ast.Compiler, error) {
 		WithUseTypeCheckAnnotations(true).WithEnablePrintStatements(false).
 		WithDefaultRegoVersion(ast.RegoV2)
 	if c.Compile(modules); c.Failed() {
-		return nil, readable(c.Errors)
+		return nil, readable(c.Errors, sources...)
 	}
 	return c, nil
 }
 
-// annotate adds one module for each package that reads input. It carries the
-// schema, so that authors need not name it: without it OPA checks nothing.
-func annotate(modules map[string]*ast.Module, caps *ast.Capabilities) (*ast.SchemaSet, error) {
-	set := ast.NewSchemaSet()
-	for _, kind := range []string{"permission", "admission", "inproc"} {
-		raw, err := schemaFiles.ReadFile("schema/" + kind + ".json")
-		if err != nil {
-			return nil, fmt.Errorf("read input schema: %w", err)
-		}
-		var schema any
-		if err := json.Unmarshal(raw, &schema); err != nil {
-			return nil, fmt.Errorf("read input schema %s: %w", kind, err)
-		}
-		set.Put(ast.MustParseRef("schema."+kind), schema)
-		for _, pkg := range []string{"gatehouse.", "gatehouse.lib."} {
-			name := "schema of " + pkg + kind
-			text := fmt.Sprintf("# METADATA\n# scope: subpackages\n# schemas:\n#   - input: schema.%s\npackage %s%s\n", kind, pkg, kind)
-			m, err := ast.ParseModuleWithOpts(name, text, ast.ParserOptions{RegoVersion: ast.RegoV2, ProcessAnnotation: true, Capabilities: caps})
-			if err != nil {
-				return nil, err
-			}
-			modules[name] = m
-		}
-	}
-	return set, nil
-}
-
-// prepare makes the query for one package's decisions, nil when it has none.
-func prepare(ctx context.Context, c *ast.Compiler, pkg string, cfg map[string]any) (*rego.PreparedEvalQuery, error) {
-	ref := ast.MustParseRef("data." + pkg + ".decisions")
+// prepare makes the query of one set, nil when no rule adds to it.
+func prepare(ctx context.Context, c *ast.Compiler, store storage.Store, ref ast.Ref) (*rego.PreparedEvalQuery, error) {
 	if len(c.GetRulesExact(ref)) == 0 {
 		return nil, nil
 	}
-	data, err := plain(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("data of the policies: %w", err)
-	}
 	q, err := rego.New(
-		rego.Compiler(c), rego.ParsedQuery(ast.NewBody(ast.NewExpr(ast.NewTerm(ref)))),
-		rego.Store(inmem.NewFromObject(map[string]any{"cfg": data})),
+		rego.Compiler(c), rego.ParsedQuery(ast.NewBody(ast.NewExpr(ast.NewTerm(ref)))), rego.Store(store),
 		rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV2),
 	).PrepareForEval(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("prepare %s: %w", pkg, readable(err))
+		return nil, fmt.Errorf("prepare %s: %w", ref, readable(err))
 	}
 	return &q, nil
 }
@@ -137,31 +159,4 @@ func plain(cfg map[string]any) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	return data, d.Decode(&data)
-}
-
-// maxErrorsShown bounds how many errors of a policy one message lists.
-const maxErrorsShown = 5
-
-// readable lists a policy's errors as file:line: message.
-func readable(err error) error {
-	var list ast.Errors
-	if !errors.As(err, &list) || len(list) == 0 {
-		return err
-	}
-	var lines []string
-	for i, e := range list {
-		if i == maxErrorsShown {
-			lines = append(lines, fmt.Sprintf("and %d more", len(list)-i))
-			break
-		}
-		line := e.Message
-		if e.Location != nil {
-			line = fmt.Sprintf("%s:%d: %s", e.Location.File, e.Location.Row, line)
-		}
-		if e.Details != nil {
-			line += " (" + strings.Join(e.Details.Lines(), " ") + ")"
-		}
-		lines = append(lines, line)
-	}
-	return errors.New(strings.Join(lines, "; "))
 }

@@ -144,7 +144,7 @@ func (m *decisionMemo) put(r *permission.Request, d permission.Decision, ttl tim
 func (m *decisionMemo) key(b []byte, r *permission.Request) []byte {
 	s := &r.Session
 	b = text0(text0(text0(b, r.Tool), string(r.Input)), r.SessionID)
-	b = text0(text0(text0(b, s.Cwd), s.Mode), s.Model)
+	b = text0(text0(text0(text0(b, s.Cwd), r.Folder), s.Mode), s.Model)
 	b = texts0(texts0(texts0(texts0(b, s.Roots), s.AdditionalDirs), s.AllowedTools), s.DisallowedTools)
 	b = strconv.AppendBool(strconv.AppendBool(b, s.Trusted), s.SandboxOn)
 	for i := range m.parts {

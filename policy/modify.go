@@ -5,16 +5,27 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // op changes one place of a tool's input.
 type op struct {
-	Kind  string // "set" or "remove"
-	Path  string // JSON pointer, never the whole document
-	Value any    // set only
+	Kind    string // of opKinds
+	Path    string // JSON pointer, never the whole document
+	Value   any    // set and append_arg only
+	Expect  any    // what has to be there before; see Guarded
+	Guarded bool   // Expect is given
+	rule    string
 }
+
+// opKinds are the changes: set a place, remove it, or add to the list there a
+// value it does not hold yet.
+var (
+	opKinds  = []string{"set", "remove", "append_arg"}
+	opFields = []string{"op", "path", "value", "expect"}
+)
 
 // maxOps bounds the changes of one rule.
 const maxOps = 100
@@ -40,63 +51,41 @@ func (r *reader) ops(name string) []op {
 }
 
 func (r *reader) op(object map[string]any) op {
-	inner := reader{object: object}
-	o := op{Kind: inner.text("op"), Path: inner.text("path"), Value: object["value"]}
+	inner := &reader{object: object, at: "ops."}
+	inner.known(opFields)
+	o := op{Kind: inner.one("op", opKinds), Path: inner.text("path"), Value: object["value"], Expect: object["expect"], rule: fmt.Sprint(r.object["rule"])}
 	_, valued := object["value"]
-	for name := range object {
-		if name != "op" && name != "path" && name != "value" {
-			inner.fail("ops: unknown field %q, want op, path, value", name)
-		}
-	}
+	_, o.Guarded = object["expect"]
 	switch {
-	case o.Kind != "set" && o.Kind != "remove":
-		inner.fail("ops: op %q: want \"set\" or \"remove\"", o.Kind)
-	case valued != (o.Kind == "set"):
-		inner.fail("ops: op set needs a value, op remove takes none")
+	case o.Kind == "":
+		inner.fail("ops: a change without op, want one of %s", strings.Join(opKinds, ", "))
+	case valued != (o.Kind != "remove"):
+		inner.fail("ops: op set and op append_arg need a value, op remove takes none")
 	case !strings.HasPrefix(o.Path, "/") || o.Path == "/":
-		inner.fail("ops: path %q: want a JSON pointer such as \"/command\"", o.Path)
+		inner.fail("ops: path %.80q: want a JSON pointer such as \"/command\"", o.Path)
 	}
-	if inner.err != nil {
-		r.fail("%w", inner.err)
-	}
+	r.take(inner)
 	return o
 }
 
-// conflict reports two changes that cannot both hold: of one place, or of a
-// place and what lies in it.
-func conflict(ops []op) (string, bool) {
-	for i, a := range ops {
-		for _, b := range ops[i+1:] {
-			same := a.Path == b.Path
-			if same && a.Kind == b.Kind && reflect.DeepEqual(a.Value, b.Value) {
-				continue
-			}
-			if same || strings.HasPrefix(b.Path, a.Path+"/") || strings.HasPrefix(a.Path, b.Path+"/") {
-				return a.Path, true
-			}
-		}
-	}
-	return "", false
-}
-
-// apply changes a copy of the input. changed is false when the input already
+// apply changes a copy of the input. different is false when the input already
 // is as the changes want it.
-func apply(raw json.RawMessage, ops []op) (out json.RawMessage, changed bool, err error) {
-	before, err := decodeInput(raw)
-	if err != nil {
-		return nil, false, err
+func apply(tool toolInput, ops []op) (out json.RawMessage, different bool, err error) {
+	before := tool.Input
+	if before == nil {
+		before = map[string]any{}
 	}
-	after, err := decodeInput(raw)
-	if err != nil {
-		return nil, false, err
-	}
+	after := copyJSON(before).(map[string]any)
 	for _, o := range ops {
+		if err := o.fits(tool.Name); err != nil {
+			return nil, false, err
+		}
 		if err := o.apply(after); err != nil {
-			return nil, false, fmt.Errorf("%s %s: %w", o.Kind, o.Path, err)
+			return nil, false, err
 		}
 	}
 	if reflect.DeepEqual(before, after) {
-		return raw, false, nil
+		return nil, false, nil
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -105,6 +94,36 @@ func apply(raw json.RawMessage, ops []op) (out json.RawMessage, changed bool, er
 		return nil, false, err
 	}
 	return bytes.TrimSpace(b.Bytes()), true, nil
+}
+
+// fits refuses to patch a piece of shell text: what comes out must be a text
+// that somebody wrote as a whole.
+func (o op) fits(tool string) error {
+	if tool != "Bash" || o.Path != "/command" && !strings.HasPrefix(o.Path, "/command/") {
+		return nil
+	}
+	if _, text := o.Value.(string); o.Path == "/command" && o.Kind == "set" && text {
+		return nil
+	}
+	return fmt.Errorf("rule %s: %s %s: a shell command is only set as a whole, {\"op\": \"set\", \"path\": \"/command\", \"value\": \"…\"}", o.rule, o.Kind, o.Path)
+}
+
+func copyJSON(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		c := make(map[string]any, len(v))
+		for name, inner := range v {
+			c[name] = copyJSON(inner)
+		}
+		return c
+	case []any:
+		c := make([]any, len(v))
+		for i := range v {
+			c[i] = copyJSON(v[i])
+		}
+		return c
+	}
+	return value
 }
 
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
@@ -125,25 +144,50 @@ func (o op) apply(root map[string]any) error {
 		case []any:
 			n, err := strconv.Atoi(s)
 			if err != nil || n < 0 || n >= len(node) || last && o.Kind == "remove" {
-				return fmt.Errorf("no such element")
+				return fmt.Errorf("rule %s: %s %s: no such element", o.rule, o.Kind, o.Path)
 			}
 			if last {
-				node[n] = o.Value
-				return nil
+				return o.replace(node[n], true, func(value any) { node[n] = value })
 			}
 			at = node[n]
 		default:
-			return fmt.Errorf("no such place in the input")
+			return fmt.Errorf("rule %s: %s %s: no such place in the input", o.rule, o.Kind, o.Path)
 		}
 	}
 	return nil
 }
 
 func (o op) member(node map[string]any, name string) error {
+	old, there := node[name]
 	if o.Kind == "remove" {
+		if there && o.Guarded && !equalJSON(old, o.Expect) {
+			return &expectError{o}
+		}
 		delete(node, name)
 		return nil
 	}
-	node[name] = o.Value
+	return o.replace(old, there, func(value any) { node[name] = value })
+}
+
+// replace sets or extends one place. A place that already is as wanted fits any
+// expectation: the changed input is judged by the same rule again.
+func (o op) replace(old any, there bool, put func(any)) error {
+	list, isList := old.([]any)
+	already := there && equalJSON(old, o.Value)
+	if o.Kind == "append_arg" {
+		if !isList {
+			return fmt.Errorf("rule %s: append_arg %s: there is no list", o.rule, o.Path)
+		}
+		already = slices.ContainsFunc(list, func(item any) bool { return equalJSON(item, o.Value) })
+	}
+	switch {
+	case already:
+	case o.Guarded && (!there || !equalJSON(old, o.Expect)):
+		return &expectError{o}
+	case o.Kind == "append_arg":
+		put(append(slices.Clone(list), o.Value))
+	default:
+		put(o.Value)
+	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -27,19 +28,6 @@ const (
 // source is one Rego file.
 type source struct{ name, text string }
 
-// profileFiles are the files of one profile beside those that all share.
-var profileFiles = map[string][]string{
-	"dev":      {"dev", "shell_reads"},
-	"ci":       {"dev", "ci", "shell_reads"},
-	"readonly": {"readonly", "shell_reads"},
-	"locked":   {"locked"},
-}
-
-// ownFile reports files that only some profiles load.
-func ownFile(base string) bool {
-	return base == "shell_reads" || slices.Contains(profiles, base)
-}
-
 // builtinSources returns the modules of a profile: those every profile shares,
 // and its own. Tests are left out.
 func builtinSources(profile string) ([]source, error) {
@@ -50,7 +38,7 @@ func builtinSources(profile string) ([]source, error) {
 	var all []source
 	for _, e := range entries {
 		base := strings.TrimSuffix(e.Name(), ".rego")
-		if strings.HasSuffix(base, "_test") || ownFile(base) && !slices.Contains(profileFiles[profile], base) {
+		if strings.HasSuffix(base, "_test") || !inProfile(profile, base) {
 			continue
 		}
 		text, err := builtinFiles.ReadFile("builtin/" + e.Name())
@@ -116,43 +104,63 @@ func parse(s source, caps *ast.Capabilities) (*ast.Module, error) {
 	switch {
 	case strings.HasPrefix(pkg, "gatehouse.") && strings.HasSuffix(pkg, "_test"):
 		return nil, nil
-	case pkg == permissionPackage || pkg == admissionPackage:
-		return m, checkEntrypoint(m)
-	case strings.HasPrefix(pkg+".", "gatehouse.lib."):
+	case slices.Contains(entryPackages, pkg):
+		return m, checkEntrypoint(m, pkg)
+	case strings.HasPrefix(pkg+".", libraryPackage+"."):
 		return m, checkLibrary(m, pkg)
 	}
-	return nil, fmt.Errorf("%s: package %s: policies live in gatehouse.permission, gatehouse.admission, gatehouse.lib.… or a …_test package", m.Package.Location, pkg)
+	return nil, flaw(m.Package.Location, "package %s: policies live in %s, %s.… or a gatehouse.…_test package; the nearest is %s",
+		pkg, strings.Join(entryPackages, ", "), libraryPackage, nearest(pkg, append([]string{libraryPackage}, entryPackages...)))
 }
+
+const libraryPackage = "gatehouse.lib"
+
+// entryPackages are the packages that decide.
+var entryPackages = []string{permissionPackage, admissionPackage, inprocPackage, logPackage}
 
 func packageName(m *ast.Module) string {
 	return strings.TrimPrefix(m.Package.Path.String(), "data.")
 }
 
-// checkEntrypoint refuses a rule named decisions that is not a partial set:
-// undefined, it would say nothing instead of no.
-func checkEntrypoint(m *ast.Module) error {
+// checkEntrypoint refuses a rule named as the package's set that is no partial
+// set: undefined, it would say nothing instead of no.
+func checkEntrypoint(m *ast.Module, pkg string) error {
+	set, example := ast.Var("decisions"), "decisions contains {…} if {…}"
+	if pkg == logPackage {
+		set, example = "mask", `mask contains "/input/…" if {…}`
+	}
+	var errs ast.Errors
 	for _, r := range m.Rules {
 		ref := r.Head.Ref()
-		if head, ok := ref[0].Value.(ast.Var); !ok || head != "decisions" {
+		if head, ok := ref[0].Value.(ast.Var); !ok || head != set {
 			continue
 		}
 		if len(ref) != 1 || r.Head.RuleKind() != ast.MultiValue {
-			return fmt.Errorf("%s: decisions must be a partial set: write `decisions contains {…} if {…}`", r.Location)
+			errs = append(errs, flaw(r.Location, "%s must be a partial set: write `%s`", set, example))
+			continue
 		}
-		if err := checkLiteral(r.Head.Key); err != nil {
-			return fmt.Errorf("%s: %w", r.Location, err)
+		if object := decisionLiteral(r); object != nil && pkg == logPackage {
+			errs = append(errs, maskShape.check(object, r.Location, "mask field")...)
+		} else if object != nil {
+			errs = append(errs, checkDecision(object, r.Location)...)
 		}
 	}
-	return nil
+	return some(errs)
+}
+
+// some is nil for no errors.
+func some(errs ast.Errors) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return errs
 }
 
 // checkLibrary refuses input in a shared library: it would be checked against
 // no schema there, and a misspelt field would silently be undefined.
 func checkLibrary(m *ast.Module, pkg string) error {
-	for _, checked := range []string{"gatehouse.lib.permission", "gatehouse.lib.admission"} {
-		if pkg == checked || strings.HasPrefix(pkg, checked+".") {
-			return nil
-		}
+	if schema, err := schemaOfPackage(pkg); schema != nil || err != nil {
+		return err
 	}
 	var at *ast.Location
 	ast.WalkTerms(m, func(t *ast.Term) bool {
@@ -163,20 +171,31 @@ func checkLibrary(m *ast.Module, pkg string) error {
 		return at != nil
 	})
 	if at != nil {
-		return fmt.Errorf("%s: package %s: input may be read in gatehouse.lib.permission.… and gatehouse.lib.admission.… only, where its fields are checked; hand it over as an argument", at, pkg)
+		return flaw(at, "package %s: input may be read in gatehouse.lib.permission.…, gatehouse.lib.admission.…, gatehouse.lib.inproc.… and gatehouse.lib.log.… only, where its fields are checked; hand it over as an argument", pkg)
 	}
 	return nil
 }
 
 // revision digests everything that decides.
-func revision(o Options, sets ...[]source) string {
+func revision(o Options, layers []*layer) string {
 	h := sha256.New()
 	w := json.NewEncoder(h) // one line each, so that no two texts run into each other
-	_ = w.Encode([]any{o.Profile, o.DefaultEffect, o.Data, o.Grants, o.Protected, o.Home})
-	for _, set := range sets {
-		for _, s := range set {
-			_ = w.Encode([]string{filepath.Base(s.name), s.text})
-		}
+	_ = w.Encode([]any{o.Profile, o.DefaultEffect, o.Grants, o.Protected, o.Home})
+	for _, l := range layers {
+		_ = w.Encode([]string{l.name, l.revision, l.digest})
 	}
-	return hex.EncodeToString(h.Sum(nil))[:16]
+	return shortSum(h)
 }
+
+// layerDigest is the digest of one layer: its modules, tests included, and its data.
+func layerDigest(data map[string]any, sources []source) string {
+	h := sha256.New()
+	w := json.NewEncoder(h)
+	_ = w.Encode(data)
+	for _, s := range sources {
+		_ = w.Encode([]string{filepath.Base(s.name), s.text})
+	}
+	return shortSum(h)
+}
+
+func shortSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil))[:16] }

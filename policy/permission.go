@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
@@ -21,46 +22,129 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_.:/-]+$`)
 // fails is a deny, and where no policy allows, the default effect holds.
 // Modify carries the changed input, which the caller has to judge again.
 func (s *Set) Decide(ctx context.Context, r permission.Request) (permission.Decision, error) {
-	return s.guarded(ctx, func(ctx context.Context) permission.Decision {
-		d := s.decide(ctx, r)
+	rec := s.recordCall(r)
+	p, err := s.projectOf(ctx, r.SessionID, r.Session)
+	if err != nil {
+		return rec.done(s.refuse(projectRule, err.Error())), nil
+	}
+	if p == nil {
+		if d, ok := s.recall(&r); ok {
+			return rec.done(d), nil
+		}
+	}
+	return rec.done(s.guarded(ctx, func(ctx context.Context) permission.Decision {
+		d := s.decide(ctx, r, p, rec.begin())
 		if d.Effect != permission.Ask || d.UpdatedInput == nil {
 			return d
 		}
 		// A question about a changed input: the change itself is judged first.
 		changed := r
 		changed.Input = d.UpdatedInput
-		again := s.decide(ctx, changed)
-		if again.Effect == permission.Modify {
-			return s.refuse("engine.modify_loop", "the policies changed the input twice")
-		}
-		if again.Effect > permission.Ask {
+		again := s.decide(ctx, changed, p, rec.begin())
+		switch {
+		case again.Effect == permission.Modify || again.Effect == permission.Ask && again.UpdatedInput != nil:
+			return s.signed(s.refuse("engine.modify_loop", "the policies changed the input twice"), d.DecisionID, p)
+		case again.Effect > permission.Ask:
 			return again
 		}
 		return d
-	}), nil
+	})), nil
 }
 
-func (s *Set) decide(ctx context.Context, r permission.Request) permission.Decision {
-	if len(r.Tool) > maxToolName || !toolName.MatchString(r.Tool) {
-		return s.refuse("engine.tool_name", fmt.Sprintf("tool name %.80q has letters no tool has", r.Tool))
+func (s *Set) decide(ctx context.Context, r permission.Request, p *project, t *trace) permission.Decision {
+	if d := s.checkToolName(r.Tool); d != nil {
+		return *d
 	}
 	object, err := decodeInput(r.Input)
 	if err != nil {
 		return s.unreadable(err)
 	}
-	input := toTerm(s.describe(r, object)).Value
-	var all []verdict
-	for _, l := range s.layers {
-		if l.permission == nil {
+	d, cache := s.decideDocument(ctx, s.document(r, object, p), p, t)
+	if p == nil {
+		s.remember(&r, d, cache)
+	}
+	return d
+}
+
+// document is the whole document of a call.
+func (s *Set) document(r permission.Request, input map[string]any, p *project) permissionInput {
+	doc := s.describe(r, input)
+	doc.Server.Revision.Project = p.revision()
+	return doc
+}
+
+// decideDocument judges a call by its document, and says how long that holds.
+func (s *Set) decideDocument(ctx context.Context, doc permissionInput, p *project, t *trace) (permission.Decision, time.Duration) {
+	verdicts, failure := s.judge(ctx, EntryPermission, toTerm(doc).Value, p, t)
+	if failure != nil {
+		return s.signed(*failure, doc.DecisionID, p), 0
+	}
+	d := s.signed(s.settle(verdicts, doc.Tool), doc.DecisionID, p)
+	return d, cacheTime(d, verdicts)
+}
+
+// cacheTime is how long a decision may be remembered: the shortest time that a
+// rule with its effect gives. Questions and changes are never remembered, nor is
+// what the engine said.
+func cacheTime(d permission.Decision, verdicts []verdict) (shortest time.Duration) {
+	if d.By == "engine" || d.Effect == permission.Ask || d.Effect == permission.Modify {
+		return 0
+	}
+	for i := range verdicts {
+		v := &verdicts[i]
+		if v.Effect != d.Effect || v.cache == nil || v.ignored != "" {
 			continue
 		}
-		verdicts, failure := s.ask(ctx, l, l.permission, input)
-		if failure != nil {
-			return *failure
+		if span := time.Duration(v.cache.TTLSeconds) * time.Second; shortest == 0 || span < shortest {
+			shortest = span
 		}
-		all = append(all, verdicts...)
 	}
-	return s.settle(all, r.Input)
+	return shortest
+}
+
+// remember keeps a decision whose rules say for how long it holds.
+func (s *Set) remember(r *permission.Request, d permission.Decision, span time.Duration) {
+	if span <= 0 {
+		return
+	}
+	s.memoOnce.Do(func() {
+		var reads []inputReads
+		for _, l := range s.layers {
+			reads = append(reads, readsOf(l.compiler))
+		}
+		s.memo.Store(newDecisionMemo(reads))
+	})
+	s.memo.Load().put(r, d, span)
+}
+
+// recall returns what was decided about an equal call, under an id of its own.
+func (s *Set) recall(r *permission.Request) (permission.Decision, bool) {
+	memo := s.memo.Load()
+	if memo == nil {
+		return permission.Decision{}, false
+	}
+	d, ok := memo.get(r)
+	if ok {
+		d.DecisionID = newDecisionID()
+	}
+	return d, ok
+}
+
+// signed says which decision it was and what made it.
+func (s *Set) signed(d permission.Decision, id string, p *project) permission.Decision {
+	d.DecisionID, d.Revision, d.Revisions = id, s.revision, s.byLayer
+	if p != nil {
+		d.Revisions = s.withProject(p)
+	}
+	return d
+}
+
+func (s *Set) checkToolName(name string) *permission.Decision {
+	if len(name) <= maxToolName && toolName.MatchString(name) {
+		return nil
+	}
+	d := s.refuse("engine.tool_name", fmt.Sprintf("tool name %.80q has letters no tool has", name))
+	return &d
 }
 
 func (s *Set) unreadable(err error) permission.Decision {

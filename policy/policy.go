@@ -20,16 +20,18 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+	"github.com/gatehouse-mcp/gatehouse/policy/facts"
 )
 
 // Options says which policies are in force. The zero value is the dev profile alone.
 type Options struct {
-	Profile       string         // "dev" (default), "readonly", "ci" or "locked"
+	Profile       string         // "dev" (default), "readonly", "ci", "locked" or "none"
 	Paths         []string       // the user's .rego files, or folders of them
 	Data          map[string]any // mounted at data.cfg of the user's policies
 	DefaultEffect string         // where nothing allows: "ask" (default) or "deny"
@@ -40,16 +42,29 @@ type Options struct {
 	Version       string         // of the program
 	Deadline      time.Duration  // for one decision; 0 = 100 ms
 	Logger        *slog.Logger   // nil = none
+	Decisions     DecisionLog    // is told every decision; nil = none
+
+	Org         []string          // the organisation's .rego files, or folders of them
+	OrgModules  map[string]string // further modules of the organisation by name, as from a bundle
+	OrgData     map[string]any    // mounted at data.cfg of the organisation's policies
+	OrgRevision string            // what the organisation's layer is told as; empty: its digest
+
+	Projects *Projects // of the set before; nil = a new memory
 }
 
 // Set is a compiled set of policies, safe for concurrent use.
 type Set struct {
 	options   Options
+	places    *facts.Places // home and protected places, prepared
 	fallback  permission.Effect
-	layers    []*layer // in order: builtin, user
+	layers    []*layer // in order: builtin, org, user
 	revision  string
-	revisions revisionInput // by layer
-	stuck     atomic.Int64  // evaluations that ignored their deadline and still run
+	revisions revisionInput     // by layer, for documents
+	byLayer   map[string]string // the same for decisions; never changed
+	guard     guard
+	maskGuard guard
+	memo      atomic.Pointer[decisionMemo] // nil until a rule says that its answer holds
+	memoOnce  sync.Once
 }
 
 var (
@@ -57,59 +72,102 @@ var (
 	_ admission.Decider  = (*Set)(nil)
 )
 
-// profiles are the names of the built-in policy sets, one file each.
-var profiles = []string{"dev", "readonly", "ci", "locked"}
-
-// Load compiles the built-in profile and the user's policies. An error names
-// the file and line of what is wrong.
+// Load compiles the built-in profile and the policies of the organisation and
+// the user. An error names the file, line and column of what is wrong.
 func Load(ctx context.Context, o Options) (*Set, error) {
 	s := &Set{options: o}
 	if err := s.defaults(); err != nil {
 		return nil, err
 	}
-	sources, err := builtinSources(s.options.Profile)
-	if err != nil {
-		return nil, err
-	}
-	c, ahead, err := compiledBuiltin(s.options.Profile, sources)
+	ahead, err := s.loadBuiltin(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("load built-in policies: %w", err)
 	}
-	builtin, err := newLayer(ctx, "builtin", c, nil)
-	if err != nil {
-		return nil, fmt.Errorf("load built-in policies: %w", err)
+	if err := s.loadOrg(ctx); err != nil {
+		return nil, fmt.Errorf("load policies of the organisation: %w", err)
 	}
-	s.layers = []*layer{builtin}
-	user, err := s.loadUser(ctx)
-	if err != nil {
-		return nil, err
+	if err := s.loadUser(ctx); err != nil {
+		return nil, fmt.Errorf("load policies: %w", err)
 	}
-	s.revision = revision(s.options, sources, user)
-	s.options.Logger.Info("policies loaded", "profile", s.options.Profile, "compiled_ahead", ahead, "user_files", len(user), "revision", s.revision)
+	s.seal()
+	s.options.Logger.Info("policies loaded", "profile", s.options.Profile, "compiled_ahead", ahead, "layers", len(s.layers), "revision", s.revision)
 	return s, nil
 }
 
 // Revision is a digest of every module, the data and the options that decide.
+// Project policies have digests of their own.
 func (s *Set) Revision() string { return s.revision }
 
-// loadUser compiles the user's layer, if there is one.
-func (s *Set) loadUser(ctx context.Context) ([]source, error) {
+func (s *Set) loadBuiltin(ctx context.Context) (ahead bool, err error) {
+	sources, err := builtinSources(s.options.Profile)
+	if err != nil {
+		return false, err
+	}
+	c, ahead, err := compiledBuiltin(s.options.Profile, sources)
+	if err != nil {
+		return false, err
+	}
+	l, err := newLayer(ctx, "builtin", c, sources, nil)
+	if err == nil && (l.queries[EntryPermission] == nil || l.queries[EntryAdmission] == nil) {
+		err = fmt.Errorf("profile %s decides nothing about calls or sessions", s.options.Profile)
+	}
+	s.layers = []*layer{l}
+	return ahead, err
+}
+
+func (s *Set) loadOrg(ctx context.Context) error {
+	o := &s.options
+	if len(o.Org)+len(o.OrgModules) == 0 {
+		return nil
+	}
+	var sources []source
+	if len(o.Org) > 0 {
+		var err error
+		if sources, err = readSources(o.Org); err != nil {
+			return err
+		}
+	}
+	for _, name := range sortedKeys(o.OrgModules) {
+		sources = append(sources, source{name, o.OrgModules[name]})
+	}
+	return s.add(ctx, "org", o.OrgRevision, sources, o.OrgData)
+}
+
+func (s *Set) loadUser(ctx context.Context) error {
 	if len(s.options.Paths) == 0 {
-		return nil, nil
+		return nil
 	}
 	sources, err := readSources(s.options.Paths)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	l, err := compile(ctx, "user", sources, s.options.Data)
+	return s.add(ctx, "user", "", sources, s.options.Data)
+}
+
+// add compiles one layer, holds its examples against it and takes it in.
+func (s *Set) add(ctx context.Context, name, revision string, sources []source, data map[string]any) error {
+	l, err := compile(ctx, name, sources, data)
 	if err != nil {
-		return nil, fmt.Errorf("load policies: %w", err)
+		return err
 	}
-	if l.permission == nil && l.admission == nil {
-		return nil, fmt.Errorf("load policies from %q: no file adds to gatehouse.permission.decisions or gatehouse.admission.decisions, so they would decide nothing", s.options.Paths)
+	if !l.decides() {
+		return fmt.Errorf("%d files: none adds to gatehouse.permission.decisions, gatehouse.admission.decisions, gatehouse.inproc.decisions or gatehouse.log.mask, so they would decide nothing", len(sources))
+	}
+	if revision != "" {
+		l.revision = revision
 	}
 	s.layers = append(s.layers, l)
-	return sources, nil
+	return s.checkExamples(ctx, l)
+}
+
+// seal notes which revisions are in force.
+func (s *Set) seal() {
+	s.byLayer = map[string]string{}
+	for _, l := range s.layers {
+		s.byLayer[l.name] = l.revision
+	}
+	s.revisions = revisionInput{Builtin: s.byLayer["builtin"], Org: s.byLayer["org"], User: s.byLayer["user"]}
+	s.revision = revision(s.options, s.layers)
 }
 
 // defaults fills and checks the options.
@@ -139,7 +197,14 @@ func (s *Set) defaults() error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return o.places()
+	if o.Projects == nil {
+		o.Projects = NewProjects()
+	}
+	if err := o.places(); err != nil {
+		return err
+	}
+	s.places = facts.NewPlaces(o.Home, o.Protected)
+	return nil
 }
 
 // places resolves the home folder and the protected paths.

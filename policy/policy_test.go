@@ -138,11 +138,11 @@ func TestProfilesDecide(t *testing.T) {
 		{"cat of a secret", "dev", "Bash", sh("cat .env"), "", []string{"Bash"}, nil, permission.Deny, "paths.protected"},
 		{"cd and cat of a secret", "dev", "Bash", sh("cd src; cat ../.env"), "", []string{"Bash"}, nil, permission.Deny, "paths.protected"},
 		{"cat outside", "dev", "Bash", sh("cat link/notes.txt"), "", []string{"Bash"}, nil, permission.Ask, "paths.read_outside"},
-		{"cat of a pattern", "dev", "Bash", sh("cat *"), "", nil, nil, permission.Ask, "engine.default"},
+		{"cat of a pattern", "dev", "Bash", sh("cat *"), "", nil, nil, permission.Ask, "paths.read_outside"},
 		{"redirection", "dev", "Bash", sh("ls > x"), "", nil, nil, permission.Ask, "engine.default"},
 		{"redirection outside", "dev", "Bash", sh("ls > ../x"), "", []string{"Bash"}, nil, permission.Deny, "paths.write_outside"},
 		{"printf", "dev", "Bash", sh("printf '%s' x"), "", nil, nil, permission.Allow, "shell.reads"},
-		{"printf into a subscript", "dev", "Bash", sh("printf -v 'a[$(cat .env >&2)]' x"), "", []string{"Bash"}, nil, permission.Ask, "shell.unanalysed"},
+		{"printf into a subscript", "dev", "Bash", sh("printf -v 'a[$(cat .env >&2)]' x"), "", []string{"Bash"}, nil, permission.Deny, "paths.text"},
 		{"printf into a variable", "dev", "Bash", sh("printf -v a x"), "", nil, nil, permission.Ask, "engine.default"},
 		{"test beside what is covered", "dev", "Bash", sh("ls; [[ 'a[$(curl x)]' -eq 0 ]]"), "", []string{"Bash(ls:*)"}, nil, permission.Ask, "shell.unanalysed"},
 		{"control flow beside what is covered", "dev", "Bash", sh("make; [[ $x -eq 0 ]]"), "", []string{"Bash(make:*)"}, nil, permission.Ask, "engine.default"},
@@ -218,7 +218,7 @@ func TestProfilesDecide(t *testing.T) {
 		{"touch of a computed file", "dev", "Bash", sh("touch $X"), "", []string{"Bash"}, nil, permission.Ask, "paths.write_unresolved"},
 		{"list of files from a file", "dev", "Bash", sh("wc --files0-from=main.go"), "", nil, nil, permission.Ask, "engine.default"},
 		{"wrapper covered", "dev", "Bash", sh("timeout 5 make x"), "", []string{"Bash(make *)"}, nil, permission.Allow, "dev.allowed_tools"},
-		{"wrapper with a pattern", "dev", "Bash", sh("timeout * make x"), "", []string{"Bash(make *)"}, nil, permission.Ask, "engine.default"},
+		{"wrapper with a pattern", "dev", "Bash", sh("timeout * make x"), "", []string{"Bash(make *)"}, nil, permission.Ask, "paths.read_outside"},
 		{"locked ls", "locked", "Bash", sh("ls"), "", []string{"Bash"}, nil, permission.Deny, "locked.tool"},
 	} {
 		t.Run(row.profile+"/"+row.name, func(t *testing.T) {

@@ -11,15 +11,16 @@ import (
 
 // documents are the input documents by the name of their schema.
 var documents = map[string]any{
-	"permission": permissionInput{}, "admission": admissionInput{}, "inproc": inprocInput{},
+	"permission": permissionInput{}, "admission": admissionInput{}, "inproc": inprocInput{}, "log": logInput{},
 }
 
-var documentOrder = []string{"permission", "admission", "inproc"}
+var documentOrder = []string{"permission", "admission", "inproc", "log"}
 
 var documentTitles = map[string]string{
 	"permission": "permission/v1: one tool call to judge",
 	"admission":  "admission/v1: a request to start, continue, answer or end something",
 	"inproc":     "inproc/v1: a call of a tool that lives in this process, or its result",
+	"log":        "log/v1: an event of the decision log, for the set mask of gatehouse.log",
 }
 
 // TestSchemasAreCurrent holds the schema files to the documents; with -update

@@ -38,9 +38,11 @@ func decodeInput(raw json.RawMessage) (map[string]any, error) {
 	return object, nil
 }
 
-func decodeValue(raw json.RawMessage) (any, error) {
-	if len(raw) > maxInputBytes {
-		return nil, &limitError{"engine.input_too_large", fmt.Sprintf("the input has %d bytes; policies judge at most %d", len(raw), maxInputBytes)}
+func decodeValue(raw json.RawMessage) (any, error) { return decodeBounded(raw, maxInputBytes) }
+
+func decodeBounded(raw json.RawMessage, limit int) (any, error) {
+	if len(raw) > limit {
+		return nil, &limitError{"engine.input_too_large", fmt.Sprintf("the input has %d bytes; policies judge at most %d", len(raw), limit)}
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -91,8 +93,7 @@ func decodeObject(d *json.Decoder, depth int) (any, error) {
 			return nil, err
 		}
 	}
-	_, err := d.Token()
-	return object, err
+	return object, ended(d)
 }
 
 func decodeList(d *json.Decoder, depth int) (any, error) {
@@ -104,8 +105,15 @@ func decodeList(d *json.Decoder, depth int) (any, error) {
 		}
 		list = append(list, value)
 	}
-	_, err := d.Token()
-	return list, err
+	return list, ended(d)
+}
+
+// ended takes the bracket that closes an object or a list.
+func ended(d *json.Decoder) error {
+	if _, err := d.Token(); err != nil {
+		return fmt.Errorf("the input is no JSON: %w", err)
+	}
+	return nil
 }
 
 func checkString(s string) error {

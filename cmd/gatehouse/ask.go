@@ -78,7 +78,13 @@ func (a *asker) look(_ context.Context, session *engine.Session) {
 func (a *asker) show() {
 	p := a.open
 	fmt.Fprintf(a.out, "? %s wants: %s\n", escapeControl(p.ToolName), escapeControl(p.Summary))
+	for _, f := range p.Fields {
+		fmt.Fprintf(a.out, "  %s: %s\n", escapeControl(f.Pointer), escapeControl(f.Value))
+	}
 	fmt.Fprintf(a.out, "  rule %s: %s\n", escapeControl(p.Rule), escapeControl(p.Reason))
+	if p.Scope != "" {
+		fmt.Fprintf(a.out, "  allowing it covers %s\n", covers(p.Scope, p.ScopeTTL))
+	}
 	switch p.Type {
 	case "question":
 		a.showQuestion()

@@ -20,13 +20,30 @@ import (
 )
 
 // profiles are the built-in policy sets.
-var profiles = []string{"dev", "readonly", "ci", "locked"}
+var profiles = []string{"dev", "readonly", "ci", "locked", "none"}
 
 // strictProfiles also switch the CLI's attachments off and let nobody be asked.
 var strictProfiles = []string{"ci", "locked"}
 
 // configure turns flags, environment and files into checked settings.
 func (c *command) configure(o *options) (*settings, error) {
+	s, err := c.read(o)
+	if err != nil {
+		return nil, err
+	}
+	current, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("current folder: %w", err)
+	}
+	s.executable, err = resolveExecutable(s.executable, current, c.env)
+	if err != nil {
+		return nil, fmt.Errorf("cli.executable: %w", err)
+	}
+	return s, nil
+}
+
+// read is configure without a look for the CLI.
+func (c *command) read(o *options) (*settings, error) {
 	current, err := os.Getwd()
 	if err != nil {
 		return nil, fmt.Errorf("current folder: %w", err)
@@ -42,15 +59,7 @@ func (c *command) configure(o *options) (*settings, error) {
 	if err := o.override(l); err != nil {
 		return nil, err
 	}
-	s, err := l.check(start, c.env)
-	if err != nil {
-		return nil, err
-	}
-	s.executable, err = resolveExecutable(s.executable, current, c.env)
-	if err != nil {
-		return nil, fmt.Errorf("cli.executable: %w", err)
-	}
-	return s, nil
+	return l.check(start, c.env)
 }
 
 // resolveExecutable looks the CLI up once, so that a later change of PATH or
@@ -79,32 +88,34 @@ func resolveExecutable(name, current string, env environment) (string, error) {
 }
 
 // build opens the policies and makes the engine. Whoever calls it closes the engine.
-func build(ctx context.Context, s *settings, env environment, logger *slog.Logger, unattended bool) (*engine.Engine, error) {
-	set, err := loadPolicies(ctx, s, logger)
+func build(ctx context.Context, s *settings, env environment, logger *slog.Logger, unattended bool) (*engine.Engine, *rollout, error) {
+	r, err := openRollout(ctx, s, logger)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	strict := slices.Contains(strictProfiles, s.profile)
-	return engine.New(engine.Options{
+	eng, err := engine.New(engine.Options{
 		Executable: s.executable, MinVersion: s.minVersion, Args: s.cliArgs,
 		Roots: s.roots, Trusted: s.trusted,
-		Deciders: []permission.Decider{set}, Admission: []admission.Decider{set},
+		Deciders: []permission.Decider{r.live}, Admission: []admission.Decider{r.live},
 		Redactors: []event.Redactor{secretRedactor{}}, DenyReads: facts.DenyReadRules(), Mentions: facts.Mentions,
 		OnUnsafeSettings: engine.Isolation(s.onUnsafeSettings), DisableAttachments: strict,
 		Unattended: unattended || strict, MaxConcurrent: s.maxConcurrent,
 		TurnTimeout: s.turnTimeout, IdleTTL: s.idleTTL, MaxPending: s.maxPending,
+		MaxQuestions: s.maxQuestions, Approvers: s.approvers,
 		MaxDenials: s.engineDenials(), ApprovalTimeout: s.approvalTimeout,
 		WarmTTL: s.warmTTL, ResumeTTL: s.resumeTTL, StateDir: s.stateFolder,
 		DiskResume: env.get(allowDiskResume) == "1", ResumeSecret: engine.Secret(env.get(resumeSecret)),
 		Environ: env, Logger: logger,
 	})
+	return eng, r, err
 }
 
 // protected lists what no session may write: what configures the gate, the
 // gate itself, what it remembers and the program behind it.
 func (s *settings) protected() []string {
-	paths := slices.Concat(s.files, s.policyPaths, s.policyData, []string{filepath.Dir(organisationFile)})
-	for _, path := range []string{s.executable, s.stateFolder} {
+	paths := slices.Concat(s.files, s.policyPaths, s.policyData, s.bundleFiles, []string{filepath.Dir(organisationFile)})
+	for _, path := range []string{s.executable, s.stateFolder, s.decisionLog.folder} {
 		if filepath.IsAbs(path) {
 			paths = append(paths, path)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/internal/spelling"
+	"github.com/gatehouse-mcp/gatehouse/policy/bundle"
 )
 
 // fileConfig is a configuration file as written; docs/configuration.md
@@ -19,6 +20,8 @@ type fileConfig struct {
 	Limits    limitsConfig    `toml:"limits"`
 	Approvals approvalsConfig `toml:"approvals"`
 	Lock      lockConfig      `toml:"lock"`
+
+	DecisionLog decisionLogConfig `toml:"decision_log"`
 }
 
 type cliConfig struct {
@@ -37,6 +40,20 @@ type policyConfig struct {
 	Paths         []string `toml:"paths"`
 	Data          []string `toml:"data"`
 	DefaultEffect string   `toml:"default_effect"`
+
+	Bundle bundleConfig `toml:"bundle"`
+}
+
+// bundleConfig names a signed bundle; without url and file there is none.
+type bundleConfig struct {
+	URL       string `toml:"url"`
+	File      string `toml:"file"`
+	Key       string `toml:"key"`
+	KeyID     string `toml:"key_id"`
+	Algorithm string `toml:"algorithm"`
+	Scope     string `toml:"scope"`
+	Interval  string `toml:"interval"`
+	MaxBytes  int    `toml:"max_bytes"`
 }
 
 type grantsConfig struct {
@@ -50,11 +67,19 @@ type limitsConfig struct {
 	WarmTTL       string `toml:"warm_ttl"`
 	ResumeTTL     string `toml:"resume_ttl"`
 	MaxPending    int    `toml:"max_pending"`
+	MaxQuestions  int    `toml:"max_questions"`
 	MaxDenials    int    `toml:"max_denials"`
 }
 
 type approvalsConfig struct {
 	Timeout string `toml:"timeout"`
+}
+
+// decisionLogConfig says where decisions are written down.
+type decisionLogConfig struct {
+	Folder       string `toml:"folder"` // empty: below the state folder; "off": none
+	MaxMegabytes int    `toml:"max_megabytes"`
+	MaxDays      int    `toml:"max_days"`
 }
 
 // lockConfig is the organisation's word on what nobody may override.
@@ -67,11 +92,15 @@ func defaultConfig() fileConfig {
 		Profile:   "dev",
 		CLI:       cliConfig{Executable: "claude", MinVersion: "2.1.197"},
 		Workspace: workspaceConfig{OnUnsafeSettings: "isolate"},
-		Policy:    policyConfig{DefaultEffect: "ask"},
+		Policy: policyConfig{DefaultEffect: "ask", Bundle: bundleConfig{
+			Algorithm: bundle.DefaultAlgorithm, Interval: "60s", MaxBytes: bundle.DefaultMaxBytes,
+		}},
 		Limits: limitsConfig{
-			MaxConcurrent: 5, TurnTimeout: "4h", IdleTTL: "30m", WarmTTL: "30s", ResumeTTL: "720h", MaxPending: 64, MaxDenials: 20,
+			MaxConcurrent: 5, TurnTimeout: "4h", IdleTTL: "30m", WarmTTL: "30s", ResumeTTL: "720h", MaxPending: 64, MaxQuestions: 30, MaxDenials: 20,
 		},
 		Approvals: approvalsConfig{Timeout: "60s"},
+
+		DecisionLog: decisionLogConfig{MaxMegabytes: 64, MaxDays: 30},
 	}
 }
 

@@ -22,7 +22,10 @@ type loaded struct {
 	org    string   // the organisation's file, present or not
 	at     places   // where each key was set; absent: the default
 	files  []string // files read, absolute
+	looked []string // files looked for, present or not, absolute
 	locked []string // keys the organisation locked
+
+	orgPaths, orgData []string // policies and data of the organisation, also in Policy
 }
 
 // loadConfig reads the organisation's file, then the one named by --config,
@@ -42,7 +45,9 @@ func loadConfig(org, named string, env environment) (*loaded, error) {
 	// Cloned, because decoding the next file reuses the arrays.
 	orgPaths, orgData := slices.Clone(l.Policy.Paths), slices.Clone(l.Policy.Data)
 	l.locked = slices.Clone(l.locked)
+	l.lockBundle()
 	delete(l.at, "lock.keys")
+	l.orgPaths, l.orgData = orgPaths, orgData
 	if err := l.readUserFile(named, env); err != nil {
 		return nil, err
 	}
@@ -53,20 +58,30 @@ func loadConfig(org, named string, env environment) (*loaded, error) {
 }
 
 func (l *loaded) readUserFile(named string, env environment) error {
+	path, required := userConfigFile(named, env)
+	if path == "" {
+		return nil
+	}
+	return l.readFile(path, required)
+}
+
+// userConfigFile is the user's file, empty where there is no place for one.
+// required: somebody named it, so it has to be there.
+func userConfigFile(named string, env environment) (path string, required bool) {
 	if named == "" {
 		named = env.get("GATEHOUSE_CONFIG")
 	}
 	if named != "" {
-		return l.readFile(named, true)
+		return named, true
 	}
 	folder := env.get("XDG_CONFIG_HOME")
 	if folder == "" && env.home() != "" {
 		folder = filepath.Join(env.home(), ".config")
 	}
 	if !filepath.IsAbs(folder) { // the XDG rules: a relative one is ignored
-		return nil
+		return "", false
 	}
-	return l.readFile(filepath.Join(folder, "gatehouse", "gatehouse.toml"), false)
+	return filepath.Join(folder, "gatehouse", "gatehouse.toml"), false
 }
 
 // readFile decodes one file over what is there. A file that is not required
@@ -76,6 +91,7 @@ func (l *loaded) readFile(name string, required bool) error {
 	if err != nil {
 		return fmt.Errorf("config %s: %w", name, err)
 	}
+	l.looked = append(l.looked, path)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !required {
 		return nil
 	}
@@ -110,6 +126,14 @@ func (l *loaded) accept(path string, at places) error {
 	}
 	if _, ok := at["policy.data"]; ok {
 		l.Policy.Data = below(folder, l.Policy.Data)
+	}
+	for key, file := range map[string]*string{"policy.bundle.file": &l.Policy.Bundle.File, "policy.bundle.key": &l.Policy.Bundle.Key} {
+		if _, ok := at[key]; ok {
+			*file = below(folder, []string{*file})[0]
+		}
+	}
+	if _, ok := at["decision_log.folder"]; ok && !l.DecisionLog.standard() {
+		l.DecisionLog.Folder = below(folder, []string{l.DecisionLog.Folder})[0]
 	}
 	if _, ok := at["cli.executable"]; ok && strings.ContainsRune(l.CLI.Executable, filepath.Separator) {
 		l.CLI.Executable = below(folder, []string{l.CLI.Executable})[0]

@@ -108,32 +108,6 @@ func TestLockNamesKeys(t *testing.T) {
 	}
 }
 
-func TestReadData(t *testing.T) {
-	folder := files(t, map[string]string{
-		"a.toml": "list = [1, 2]\nwhen = 2026-01-02\n", "b.json": `{"word":"x"}`, "c.json": `{"word":"y"}`, "d.json": `[1]`,
-	})
-	path := func(names ...string) (out []string) {
-		for _, name := range names {
-			out = append(out, filepath.Join(folder, name))
-		}
-		return out
-	}
-	got, err := readData(path("a.toml", "b.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := map[string]any{"list": []any{1.0, 2.0}, "when": got["when"], "word": "x"}; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	for wrong, names := range map[string][]string{
-		`both set "word"`: {"b.json", "c.json"}, "want a TOML table or a JSON object": {"d.json"}, "no such file": {"e.json"},
-	} {
-		if _, err := readData(path(names...)); err == nil || !strings.Contains(err.Error(), wrong) {
-			t.Errorf("readData(%v) = %v, want %q", names, err, wrong)
-		}
-	}
-}
-
 func TestTools(t *testing.T) {
 	for list, want := range map[string][]string{
 		"":                               nil,

@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -46,9 +48,55 @@ func readDocument(path string) (map[string]any, error) {
 		}
 		text = string(encoded)
 	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber() // as written: a float would round a long number
 	var document map[string]any
-	if err := json.Unmarshal([]byte(text), &document); err != nil {
+	err = d.Decode(&document)
+	if err == nil && document == nil {
+		err = errors.New("null is none")
+	}
+	if _, more := d.Token(); err == nil && more != io.EOF {
+		err = errors.New("more than one value")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("policy.data: %s: want a TOML table or a JSON object: %w", path, err)
 	}
+	if err := onceEach(json.NewDecoder(strings.NewReader(text)), ""); err != nil {
+		return nil, fmt.Errorf("policy.data: %s: %w", path, err)
+	}
 	return document, nil
+}
+
+// onceEach refuses a member that stands twice in one object: a decoder keeps the
+// last one only. It reads one value that is known to be JSON.
+func onceEach(d *json.Decoder, at string) error {
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	open, ok := token.(json.Delim)
+	if !ok {
+		return nil
+	}
+	seen := map[string]bool{}
+	for i := 0; d.More(); i++ {
+		inner := fmt.Sprintf("%s[%d]", at, i)
+		if open == '{' {
+			key, err := d.Token()
+			if err != nil {
+				return err
+			}
+			name, _ := key.(string)
+			inner = strings.TrimPrefix(at+"."+name, ".")
+			if seen[name] {
+				return fmt.Errorf("%q is set twice; keep one", inner)
+			}
+			seen[name] = true
+		}
+		if err := onceEach(d, inner); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
 }

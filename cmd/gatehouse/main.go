@@ -6,7 +6,8 @@
 //   - run, demo: the timeline, or with --json one object a line, goes to stdout;
 //     questions and logs go to stderr. Without --json logs are warnings only.
 //   - check: the report goes to stdout, with --json as one object.
-//   - An error is one line on stderr, "gatehouse: " and what to do about it.
+//   - An error is one line on stderr, "gatehouse: " and what to do about it. One
+//     in a policy has a line for each place, and below it the line of the file.
 //   - Control characters in texts of others are shown escaped, never raw.
 package main
 
@@ -68,6 +69,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return c.demo(ctx, args)
 	case "check":
 		return c.check(ctx, args)
+	case "pending":
+		return c.pending(ctx, args)
+	case "approve", "deny":
+		return c.settle(ctx, name, args)
+	case "policy":
+		return c.policy(ctx, args)
 	case "version", "--version", "-version":
 		return c.version(args)
 	case "help", "--help", "-help", "-h":
@@ -84,6 +91,9 @@ const usage = `Gatehouse runs Claude Code sessions under policy.
   gatehouse serve          MCP server on stdin and stdout (default when stdin is no terminal)
   gatehouse run PROMPT     one session in this terminal, with approvals at the prompt
   gatehouse check          would it work here, and what would be allowed?
+  gatehouse pending        what the servers of this user wait for
+  gatehouse approve ID     let such a call run; gatehouse deny ID refuses it
+  gatehouse policy         write, test, explain and roll out policies; gatehouse policy help
   gatehouse demo           a scripted session; needs nothing installed
   gatehouse version
   gatehouse help
@@ -93,9 +103,9 @@ run -h lists them. docs/configuration.md describes the configuration file and
 the exit codes.
 `
 
-// fail reports err on one line and returns code.
+// fail reports err and returns code.
 func (c *command) fail(code int, err error) int {
-	fmt.Fprintf(c.stderr, "gatehouse: %s\n", escapeControl(err.Error()))
+	fmt.Fprintf(c.stderr, "gatehouse: %s\n", errorLines(err))
 	return code
 }
 

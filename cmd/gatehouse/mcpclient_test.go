@@ -27,6 +27,11 @@ import (
 //	row NAME TOOL {json} …  one row of a table, see mcprow_test.go
 //	let NAME, use NAME      keep $ID as $NAME; make $ID what NAME kept
 //	let NAME VALUE          keep VALUE, such as $REQ, as $NAME
+//	put FROM TO             copy a file of $WORK over another
+//	until REGEXP            poll until an answer matches, from the last cursor
+//	hangup                  send the server SIGHUP
+//	run COMMAND ARGS …      run a command, print its output and exit code
+//	await FILE              wait until a file is there
 //	sleep DURATION
 //	close, signal TERM      stop the server, then print its exit code
 //	restart                 close it and start another
@@ -140,6 +145,16 @@ func (c *client) play(ctx context.Context, line string) error {
 	case "use":
 		c.vars["ID"] = c.vars[rest]
 		return nil
+	case "put":
+		return c.put(rest)
+	case "run":
+		return runCommand(ctx, strings.Fields(rest))
+	case "await":
+		return awaitFile(ctx, rest)
+	case "until":
+		return c.until(ctx, rest)
+	case "hangup":
+		return c.hangup()
 	case "sleep":
 		d, err := time.ParseDuration(rest)
 		time.Sleep(d)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/policy"
@@ -12,15 +13,39 @@ import (
 
 // loadPolicies compiles the policies in force. An error names file and line.
 func loadPolicies(ctx context.Context, s *settings, logger *slog.Logger) (*policy.Set, error) {
-	data, err := readData(s.policyData)
+	r, err := openRollout(ctx, s, logger)
 	if err != nil {
 		return nil, err
 	}
-	return policy.Load(ctx, policy.Options{
-		Profile: s.profile, Paths: s.policyPaths, Data: data,
+	return r.live.Set(), nil
+}
+
+// policyOptions are what the policies in force are loaded with, but for a bundle.
+func (s *settings) policyOptions(logger *slog.Logger) (policy.Options, error) {
+	data, err := readData(without(s.policyData, s.orgData))
+	if err != nil {
+		return policy.Options{}, err
+	}
+	orgData, err := readData(s.orgData) // the user's own data is none of the organisation's policies
+	if err != nil {
+		return policy.Options{}, err
+	}
+	o := policy.Options{
+		Profile: s.profile, Paths: without(s.policyPaths, s.orgPaths), Data: data, Org: s.orgPaths, OrgData: orgData,
 		DefaultEffect: s.defaultEffect, Grants: s.grants,
 		Protected: s.protected(), Home: s.home, Logger: logger,
-	})
+		ServerID: serverID, Version: readVersion().Version, Deadline: s.deadline,
+	}
+	if s.decisions != nil { // an interface that holds a nil pointer is not nil
+		o.Decisions = s.decisions
+	}
+	return o, nil
+}
+
+// without leaves out what the organisation lists: its policies are a layer of
+// their own, with their own data.
+func without(all, organisation []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(p string) bool { return slices.Contains(organisation, p) })
 }
 
 // policyFiles lists the modules of policy.paths as loading reads them: folders

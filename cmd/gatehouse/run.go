@@ -6,10 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine"
+	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
 
 // runSession runs one session in this terminal or pipe until its turn ends.
@@ -29,11 +31,22 @@ func (c *command) runSession(ctx context.Context, args []string) int {
 		return c.failUsage(err)
 	}
 	logger := newLogger(c.stderr, slog.LevelWarn)
-	eng, err := build(ctx, s, c.env, logger, o.onAsk == onAskDeny)
+	s, closeLog := s.keepDecisions(logger)
+	defer closeLog() // after the session has ended
+	var d ownersDoor
+	if s.approvers = []string{"human"}; o.onAsk != onAskDeny { // else nothing asks
+		d = openDoor(s, logger)
+	}
+	defer d.close()
+	eng, rollout, err := build(ctx, s, c.env, logger, o.onAsk == onAskDeny)
 	if err != nil {
 		return c.failUsage(err)
 	}
-	code := c.follow(ctx, eng, engine.StartParams{
+	d.open(eng, logger)
+	hangup, forget := c.hangups()
+	defer forget()
+	defer rollout.follow(ctx, eng, func() (*settings, error) { return c.read(o) }, hangup)()
+	code := c.follow(engine.WithCaller(ctx, terminalCaller()), eng, engine.StartParams{
 		Prompt: o.prompt, Cwd: s.start, Model: o.model,
 		AllowedTools: tools(o.allowedTools), MaxTurns: o.maxTurns,
 	}, newView(c.stdout, o.json), newAsker(c, o))
@@ -51,7 +64,7 @@ func (c *command) follow(ctx context.Context, eng *engine.Engine, p engine.Start
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	wake := watch(ctx, session, v)
+	wake := news(ctx, session, v)
 	for {
 		busy := session.Info().State.Busy() // looked at first: the last event comes before the end
 		more := v.show(session)
@@ -71,11 +84,16 @@ func (c *command) follow(ctx context.Context, eng *engine.Engine, p engine.Start
 	}
 }
 
+// terminalCaller is who starts a session of gatehouse run.
+func terminalCaller() permission.Caller {
+	return permission.Caller{Client: "terminal", Version: readVersion().Version, Transport: "terminal", UID: os.Getuid()}
+}
+
 // pollEvery bounds how long a change that wakes nobody goes unseen.
 const pollEvery = 250 * time.Millisecond
 
-// watch sends whenever the session has news. Its goroutine ends with ctx.
-func watch(ctx context.Context, session *engine.Session, v *view) <-chan struct{} {
+// news sends whenever the session has news. Its goroutine ends with ctx.
+func news(ctx context.Context, session *engine.Session, v *view) <-chan struct{} {
 	wake := make(chan struct{}, 1)
 	go func() {
 		for ctx.Err() == nil {

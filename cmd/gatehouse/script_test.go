@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 			os.Exit(script.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 		"loopback-cli": func() { os.Exit(loopbackCLI(os.Args[1:])) },
+		"sneaky-cli":   func() { os.Exit(sneakyCLI(os.Args[1:])) },
 		"mcpclient": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 			defer stop()
@@ -58,6 +59,8 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"scenario": cmdScenario,
 			"gone":     cmdGone,
+			"keypair":  cmdKeypair,
+			"bundles":  cmdBundles,
 			"private":  func(ts *testscript.TestScript, _ bool, args []string) { ts.Check(private(ts.MkAbs(args[0]))) },
 		},
 	})

@@ -29,10 +29,19 @@ func (c *command) serve(ctx context.Context, args []string) int {
 	if err != nil {
 		return c.failUsage(err)
 	}
-	eng, err := build(ctx, s, c.env, logger, false)
+	s, closeLog := s.keepDecisions(logger)
+	defer closeLog() // after the sessions have ended
+	d := openDoor(s, logger)
+	defer d.close()
+	s.approvers = d.approvers("client")
+	eng, rollout, err := build(ctx, s, c.env, logger, false)
 	if err != nil {
 		return c.failUsage(err)
 	}
+	d.open(eng, logger)
+	hangup, forget := hangups()
+	defer forget()
+	defer rollout.follow(ctx, eng, func() (*settings, error) { return c.read(o) }, hangup)()
 	for _, w := range environmentWarnings(c.env) {
 		logger.Warn("environment", "problem", w)
 	}

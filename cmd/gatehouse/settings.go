@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/policy/bundle"
+	"github.com/gatehouse-mcp/gatehouse/policy/decisionlog"
 )
 
 // settings is the configuration after it was checked as a whole. Nothing in it
@@ -23,6 +26,8 @@ type settings struct {
 	onUnsafeSettings string
 	policyPaths      []string // absolute
 	policyData       []string
+	orgPaths         []string // of policyPaths, those of the organisation
+	orgData          []string // of policyData, the same
 	defaultEffect    string
 	grants           []string
 	maxConcurrent    int
@@ -31,12 +36,21 @@ type settings struct {
 	warmTTL          time.Duration
 	resumeTTL        time.Duration
 	maxPending       int
+	maxQuestions     int // a session, in a minute
 	maxDenials       int // 0 = no limit
 	approvalTimeout  time.Duration
-	files            []string // configuration files read
-	start            string   // the folder the command works in
+	bundle           *bundle.Options // nil: none
+	bundleFiles      []string        // of it and its key, absolute
+	config           fileConfig      // as written, flags put over it
+	files            []string        // configuration files read
+	looked           []string        // configuration files looked for
+	start            string          // the folder the command works in
 	home             string
-	stateFolder      string // what outlives the program; empty without a home
+	stateFolder      string   // what outlives the program; empty without a home
+	approvers        []string // who can answer, set before the engine is built; nil = anybody
+	decisionLog      decisionLogSettings
+	deadline         time.Duration    // of one decision; 0 = the default
+	decisions        *decisionlog.Log // nil: none is kept, as with every command but serve and run
 }
 
 // Bounds of the configuration. They keep a slip of the finger from turning a
@@ -44,6 +58,7 @@ type settings struct {
 const (
 	maxConcurrentBound = 1000
 	maxPendingBound    = 10_000
+	maxQuestionsBound  = 10_000
 	maxDenialsBound    = 1_000_000
 	maxDuration        = 30 * 24 * time.Hour
 	minDuration        = time.Second
@@ -80,6 +95,8 @@ func (l *loaded) check(start string, env environment) (*settings, error) {
 		onUnsafeSettings: c.oneOf("workspace.on_unsafe_settings", l.Workspace.OnUnsafeSettings, []string{"isolate", "refuse"}),
 		policyPaths:      c.readable("policy.paths", l.Policy.Paths),
 		policyData:       c.readable("policy.data", l.Policy.Data),
+		orgPaths:         c.readable("policy.paths", l.orgPaths),
+		orgData:          c.readable("policy.data", l.orgData),
 		defaultEffect:    c.oneOf("policy.default_effect", l.Policy.DefaultEffect, []string{"ask", "deny"}),
 		grants:           c.grants(l.Grants.Parameters),
 		maxConcurrent:    c.between("limits.max_concurrent", l.Limits.MaxConcurrent, 1, maxConcurrentBound),
@@ -88,10 +105,14 @@ func (l *loaded) check(start string, env environment) (*settings, error) {
 		warmTTL:          c.duration("limits.warm_ttl", l.Limits.WarmTTL),
 		resumeTTL:        c.duration("limits.resume_ttl", l.Limits.ResumeTTL),
 		maxPending:       c.between("limits.max_pending", l.Limits.MaxPending, 1, maxPendingBound),
+		maxQuestions:     c.between("limits.max_questions", l.Limits.MaxQuestions, 1, maxQuestionsBound),
 		maxDenials:       c.between("limits.max_denials", l.Limits.MaxDenials, 0, maxDenialsBound),
 		approvalTimeout:  c.duration("approvals.timeout", l.Approvals.Timeout),
-		files:            l.files, start: start, home: env.home(), stateFolder: env.stateFolder(),
+		config:           l.fileConfig, looked: l.looked,
+		files: l.files, start: start, home: env.home(), stateFolder: env.stateFolder(),
 	}
+	s.bundle, s.bundleFiles = c.bundle()
+	s.decisionLog = c.decisionLog(s.stateFolder)
 	s.roots = c.roots(start)
 	s.trusted = c.folders("workspace.trusted", l.Workspace.Trusted)
 	for _, t := range s.trusted {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/unseen"
 )
 
 // escapeControl makes a text safe to show on one line: control, format (bidi
@@ -24,7 +26,7 @@ func escapeControl(s string) string {
 			b.WriteString(`\t`)
 		case r < 0x80 && unicode.IsControl(r):
 			fmt.Fprintf(&b, `\x%02x`, r)
-		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp):
+		case unseen.Rune(r):
 			fmt.Fprintf(&b, `\u{%x}`, r)
 		default:
 			b.WriteRune(r)
@@ -39,6 +41,25 @@ func escapeLines(s string) string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	for i := range lines {
 		lines[i] = escapeControl(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// errorLines is the text of an error. Those of policies have several lines, and
+// lines of files among them, behind a tab. Every line but the first is indented,
+// so that none can pass for another message.
+func errorLines(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		quoted, ok := strings.CutPrefix(line, "\t")
+		switch {
+		case ok:
+			lines[i] = "      " + escapeControl(quoted)
+		case i > 0:
+			lines[i] = "  " + escapeControl(line)
+		default:
+			lines[i] = escapeControl(line)
+		}
 	}
 	return strings.Join(lines, "\n")
 }

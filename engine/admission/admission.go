@@ -97,6 +97,7 @@ type Project struct {
 // Approval is an answer to a pending question.
 type Approval struct {
 	RequestID         string
+	DecisionID        string // of the decision that asked, see [permission.Decision]
 	Tool              string
 	Effect            string // "allow" or "deny"
 	InputChanged      bool

@@ -67,7 +67,7 @@ func (s *server) handle(t tool) mcp.ToolHandler {
 		if err != nil {
 			return failure(t.name, args.sessionID(), err), nil
 		}
-		ctx, done := stoppable(ctx)
+		ctx, done := stoppable(engine.WithCaller(ctx, callerOf(req)))
 		defer done()
 		v, err := t.run(ctx, call{arguments: args, progress: progressOf(req)})
 		if err == nil {

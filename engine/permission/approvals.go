@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -36,19 +37,27 @@ type Verdict struct {
 	Message     string          // deny: what the model reads
 	Interrupt   bool            // deny: end the turn too
 	Source      string          // "respond", "human", "timeout", "cancel", "cli", "process"
+	Approver    string          // "client" or "human"; empty when nobody answered
+	Judged      *Decision       // of an input that the approver changed; nil when it stayed
+}
+
+// same says whether two approvals let the very same call run.
+func (v Verdict) same(o Verdict) bool {
+	return bytes.Equal(v.Input, o.Input) && bytes.Equal(v.Permissions, o.Permissions)
 }
 
 // Approvals holds the open questions of one session. The first answer wins.
 type Approvals struct {
 	max int // 0 = no bound
 
-	mu   sync.Mutex
-	open map[string]Question
+	mu    sync.Mutex
+	open  map[string]Question
+	votes map[string]map[string]Verdict // by question and approver: allows that are not enough yet
 }
 
 // NewApprovals makes an empty set that holds at most max questions (0 = no bound).
 func NewApprovals(max int) *Approvals {
-	return &Approvals{max: max, open: make(map[string]Question)}
+	return &Approvals{max: max, open: make(map[string]Question), votes: make(map[string]map[string]Verdict)}
 }
 
 // Open registers a question for a call. The caller must Wait for it.
@@ -87,9 +96,14 @@ func (a *Approvals) settle(q Question, v Verdict) Verdict {
 	case first := <-q.answer:
 		return first
 	default:
-		delete(a.open, q.ID)
+		a.drop(q.ID)
 		return v
 	}
+}
+
+func (a *Approvals) drop(id string) {
+	delete(a.open, id)
+	delete(a.votes, id)
 }
 
 func cause(ctx context.Context) string {
@@ -114,21 +128,46 @@ func (a *Approvals) Get(id string) (Question, error) {
 }
 
 // Answer gives v to the waiter, after it has called before, if that is not nil.
+// Where the question wants several approvers, an allow counts once for each and
+// left says how many are still missing; the waiter is then told nothing, and
+// only allows of the very same input count together. The first deny settles.
 // ErrNotFound when somebody else was first or the deadline passed; before is
-// not called then. It must not use the Approvals.
-func (a *Approvals) Answer(id string, v Verdict, before func()) error {
+// called for the answer that settles only. It must not use the Approvals.
+func (a *Approvals) Answer(id string, v Verdict, before func()) (left int, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	q, ok := a.open[id]
 	if !ok || time.Now().After(q.Deadline) {
-		return ErrNotFound
+		return 0, ErrNotFound
 	}
-	delete(a.open, id)
+	if left := a.vote(q, v); left > 0 {
+		return left, nil
+	}
+	a.drop(id)
 	if before != nil {
 		before()
 	}
 	q.answer <- v // buffered, and only the one who removed q sends
-	return nil
+	return 0, nil
+}
+
+// vote counts an allow and says how many more it takes. There are at most as
+// many votes as kinds of approvers.
+func (a *Approvals) vote(q Question, v Verdict) (left int) {
+	if !v.Allow || q.Decision.Ask.Quorum <= 1 {
+		return 0
+	}
+	if a.votes[q.ID] == nil {
+		a.votes[q.ID] = make(map[string]Verdict)
+	}
+	a.votes[q.ID][v.Approver] = v
+	given := 0
+	for _, other := range a.votes[q.ID] {
+		if other.same(v) {
+			given++
+		}
+	}
+	return q.Decision.Ask.Quorum - given
 }
 
 // Pending lists the open questions, oldest first.

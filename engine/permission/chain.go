@@ -2,8 +2,12 @@ package permission
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -29,10 +33,10 @@ func (c Chain) Decide(ctx context.Context, r Request) Decision {
 		return engineDeny("engine.modify_loop", "the policies changed the input twice", again.Diagnostics)
 	case again.Effect > Modify:
 		again.UpdatedInput = d.UpdatedInput // what an approver would let run
-		return again
+		return again.With(d)
 	}
 	d.Rules = append(d.Rules, again.Rules...)
-	return d
+	return d.With(again)
 }
 
 // Revision names all deciders' policies.
@@ -48,9 +52,11 @@ func (c Chain) once(ctx context.Context, r Request) Decision {
 	if len(c.Deciders) == 0 {
 		return engineDeny("engine.no_policy", "no policy is loaded, so nothing may run", nil)
 	}
-	out := Decision{Effect: Abstain}
-	for _, d := range c.Deciders {
-		out = stricter(out, decideOne(ctx, d, r))
+	out, revisions := Decision{Effect: Abstain}, make([]string, len(c.Deciders))
+	for i, decider := range c.Deciders {
+		d := decideOne(ctx, decider, r)
+		revisions[i] = cmp.Or(d.Revision, decider.Revision())
+		out = stricter(out, d)
 	}
 	if out.Effect == Abstain {
 		out = c.fallback(out)
@@ -58,9 +64,7 @@ func (c Chain) once(ctx context.Context, r Request) Decision {
 	if out.Effect == Modify && len(out.UpdatedInput) == 0 {
 		return engineDeny("engine.modify_empty", "a policy changed the input but gave no input", out.Diagnostics)
 	}
-	if out.Revision == "" {
-		out.Revision = c.Revision()
-	}
+	out.Revision = strings.Join(revisions, "+") // as Revision has it, of the policies that decided
 	return out
 }
 
@@ -108,8 +112,27 @@ func stricter(a, b Decision) Decision {
 		win.Effect, win.Rule, win.By = Ask, "engine.modify_conflict", "engine"
 		win.Reason, win.UpdatedInput = "two policies change the input differently", nil
 	}
+	if win.Effect == Ask && other.Effect == Ask {
+		win.Ask = win.Ask.Stricter(other.Ask)
+	}
 	win.Rules = append(append([]string(nil), a.Rules...), b.Rules...)
 	win.Context = append(append([]string(nil), a.Context...), b.Context...)
 	win.Diagnostics = append(append([]string(nil), a.Diagnostics...), b.Diagnostics...)
-	return win
+	return win.With(other)
+}
+
+// With adds the obligations and labels of another decision about the same call
+// to d; where both have a label, d's stays. Neither is changed.
+func (d Decision) With(other Decision) Decision {
+	for _, o := range other.Obligations {
+		if !slices.ContainsFunc(d.Obligations, func(have Obligation) bool { return reflect.DeepEqual(have, o) }) {
+			d.Obligations = append(slices.Clone(d.Obligations), o)
+		}
+	}
+	if len(other.Labels) > 0 {
+		labels := maps.Clone(other.Labels)
+		maps.Copy(labels, d.Labels)
+		d.Labels = labels
+	}
+	return d
 }

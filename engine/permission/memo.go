@@ -12,8 +12,8 @@ import (
 const memoBound = 256
 
 type memoKey struct {
-	agent, toolUse, tool, revision string
-	input                          [sha256.Size]byte
+	agent, toolUse, tool, folder, revision string
+	input                                  [sha256.Size]byte
 }
 
 // Memo carries a decision from the first door to the second, so that a call is
@@ -26,7 +26,7 @@ type Memo struct {
 }
 
 func keyOf(r Request, revision string) memoKey {
-	return memoKey{r.AgentID, r.ToolUseID, r.Tool, revision, sha256.Sum256(canonical(r.Input))}
+	return memoKey{r.AgentID, r.ToolUseID, r.Tool, r.Folder, revision, sha256.Sum256(canonical(r.Input))}
 }
 
 // canonical orders the keys of a JSON text: the CLI writes the same input in

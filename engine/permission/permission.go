@@ -71,6 +71,7 @@ type Request struct {
 	Tool      string          // exact name as the CLI spells it
 	Input     json.RawMessage // a JSON object, exactly the bytes that would run
 	Title     string          // the CLI's one-line description of the call, may be empty
+	Folder    string          // where the call runs, as a cd of an earlier call left it; empty = Session.Cwd. A relative one is not known
 	Agent     Agent           // the sub-agent behind AgentID; the zero value on the main thread
 	Suggested json.RawMessage // the CLI's permission_suggestions, a JSON list; nil when none
 	Blocked   string          // the path the CLI names as the reason it asks, may be empty
@@ -130,6 +131,7 @@ type Session struct {
 	Tools           map[string]int // calls by tool name, at most [MaxToolNames] names
 	Taint           []string       // "key:value" of the labels of calls that were let through, sorted, at most [MaxTaint]
 	SandboxOn       bool           // the CLI's sandbox was asked for
+	McpServers      []string       // names of the MCP servers it was given, as its tools spell them, sorted; nil = not known
 }
 
 // Bounds of what a session remembers for its policies.

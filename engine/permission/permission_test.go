@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -146,10 +147,10 @@ func TestApprovals(t *testing.T) {
 		if _, err := a.Open(Request{}, Decision{}, time.Hour); !errors.Is(err, ErrFull) {
 			t.Errorf("third question: %v", err)
 		}
-		if err := a.Answer(q.ID, Verdict{Allow: true}, nil); err != nil {
+		if _, err := a.Answer(q.ID, Verdict{Allow: true}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Answer(q.ID, Verdict{}, nil); !errors.Is(err, ErrNotFound) {
+		if _, err := a.Answer(q.ID, Verdict{}, nil); !errors.Is(err, ErrNotFound) {
 			t.Errorf("second answer: %v", err)
 		}
 		if v := a.Wait(context.Background(), q); !v.Allow {
@@ -159,7 +160,7 @@ func TestApprovals(t *testing.T) {
 		if v := a.Wait(context.Background(), late); v.Allow || v.Source != "timeout" || time.Since(start) != time.Hour {
 			t.Errorf("verdict = %+v after %s", v, time.Since(start))
 		}
-		if err := a.Answer(late.ID, Verdict{Allow: true}, nil); !errors.Is(err, ErrNotFound) {
+		if _, err := a.Answer(late.ID, Verdict{Allow: true}, nil); !errors.Is(err, ErrNotFound) {
 			t.Errorf("answer after the deadline: %v", err)
 		}
 		if len(a.Pending()) != 0 {
@@ -176,7 +177,7 @@ func TestPollingDoesNotExtendTheDeadline(t *testing.T) {
 		if _, err := a.Get(q.ID); !errors.Is(err, ErrNotFound) {
 			t.Errorf("get: %v", err)
 		}
-		if err := a.Answer(q.ID, Verdict{Allow: true}, nil); !errors.Is(err, ErrNotFound) {
+		if _, err := a.Answer(q.ID, Verdict{Allow: true}, nil); !errors.Is(err, ErrNotFound) {
 			t.Errorf("answer: %v", err)
 		}
 		if v := a.Wait(context.Background(), q); v.Allow {
@@ -192,5 +193,79 @@ func TestWithdrawnQuestionIsADeny(t *testing.T) {
 	cancel()
 	if v := a.Wait(ctx, q); v.Allow || v.Source != "cancel" {
 		t.Errorf("verdict = %+v", v)
+	}
+}
+
+func TestQuorum(t *testing.T) {
+	a := NewApprovals(0)
+	q, _ := a.Open(Request{}, Decision{Ask: AskTerms{Quorum: 2}}, time.Hour)
+	yes := func(who, input string) Verdict {
+		return Verdict{Allow: true, Approver: who, Input: json.RawMessage(input)}
+	}
+	before := 0
+	for i, c := range []struct {
+		v    Verdict
+		left int
+	}{
+		{yes("client", "1"), 1}, {yes("client", "1"), 1}, // the same one twice counts once
+		{yes("human", "2"), 1},  // not of the same input
+		{yes("client", "2"), 0}, // the last word of each
+	} {
+		if left, err := a.Answer(q.ID, c.v, func() { before++ }); left != c.left || err != nil {
+			t.Errorf("answer %d: %d left, %v; want %d", i, left, err, c.left)
+		}
+	}
+	if v := a.Wait(context.Background(), q); !v.Allow || string(v.Input) != "2" || before != 1 {
+		t.Errorf("verdict = %+v; before was called %d times", v, before)
+	}
+	q, _ = a.Open(Request{}, Decision{Ask: AskTerms{Quorum: 2}}, time.Hour)
+	a.Answer(q.ID, yes("human", "1"), nil)
+	if left, err := a.Answer(q.ID, Verdict{Approver: "client"}, nil); left != 0 || err != nil {
+		t.Errorf("a deny: %d left, %v", left, err)
+	}
+	if v := a.Wait(context.Background(), q); v.Allow || len(a.votes) != 0 {
+		t.Errorf("verdict = %+v, %d votes kept", v, len(a.votes))
+	}
+}
+
+func TestStricterTerms(t *testing.T) {
+	a := AskTerms{TimeoutSeconds: 60, TTLSeconds: 0, Approvers: []string{"a", "b"}, Scope: "session", Quorum: 1, Fields: []string{"/x"}}
+	b := AskTerms{OnTimeout: Halt, TTLSeconds: 5, Approver: "human", Approvers: []string{"b", "c"}, Scope: "exact", Quorum: 2, Fields: []string{"/x", "/y"}}
+	want := AskTerms{
+		TimeoutSeconds: 60, OnTimeout: Halt, TTLSeconds: 5, Approver: "human", Approvers: []string{"b"}, Scope: "exact", Quorum: 2, Fields: []string{"/x", "/y"},
+	}
+	for _, got := range []AskTerms{a.Stricter(b), b.Stricter(a)} {
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("terms = %+v, want %+v", got, want)
+		}
+	}
+	if got := a.Stricter(AskTerms{}); got.Scope != "" || len(got.Approvers) != 2 || got.TimeoutSeconds != 60 {
+		t.Errorf("beside terms that say nothing: %+v", got)
+	}
+	if got := a.Stricter(AskTerms{Approvers: []string{"z"}}); got.Approvers == nil || len(got.Approvers) != 0 {
+		t.Errorf("approvers of whom none satisfies both: %#v", got.Approvers)
+	}
+}
+
+func TestChainUnites(t *testing.T) {
+	say := func(d Decision) Decider { return decide(func(Request) (Decision, error) { return d, nil }) }
+	redact, limit := Obligation{Kind: "redact_result"}, Obligation{Kind: "limit_output", Args: map[string]any{"bytes": 1}}
+	d := Chain{Deciders: []Decider{
+		say(Decision{Effect: Allow, Obligations: []Obligation{redact}, Labels: map[string]string{"k": "allow", "a": "1"}}),
+		say(Decision{Effect: Ask, Obligations: []Obligation{limit, redact}, Labels: map[string]string{"k": "ask"}, Ask: AskTerms{Quorum: 2}}),
+		say(Decision{Effect: Ask, Ask: AskTerms{Approver: "human"}}),
+	}}.Decide(context.Background(), Request{})
+	if d.Effect != Ask || len(d.Obligations) != 2 || d.Labels["k"] != "ask" || d.Labels["a"] != "1" || d.Ask.Quorum != 2 || d.Ask.Approver != "human" || d.Revision != "r+r+r" {
+		t.Errorf("decision = %+v", d)
+	}
+	twice := decide(func(r Request) (Decision, error) {
+		if string(r.Input) == `{"x":1}` {
+			return Decision{Effect: Modify, UpdatedInput: json.RawMessage(`{"x":2}`), Obligations: []Obligation{limit}}, nil
+		}
+		return Decision{Effect: Allow, Obligations: []Obligation{redact}, Labels: map[string]string{"l": "2"}}, nil
+	})
+	d = Chain{Deciders: []Decider{twice}}.Decide(context.Background(), Request{Input: json.RawMessage(`{"x":1}`)})
+	if d.Effect != Modify || len(d.Obligations) != 2 || d.Labels["l"] != "2" {
+		t.Errorf("a changed input: %+v", d)
 	}
 }

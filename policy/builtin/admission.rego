@@ -1,9 +1,18 @@
 # Who may start, continue, answer and end what. Denied by default: a parameter
-# outside the free list needs a grant in the configuration.
+# outside the free list needs a grant in the configuration. Each refusal names the
+# parameter, its rule and what in the configuration would admit it.
 package gatehouse.admission
 
-decisions contains {"effect": "allow", "rule": "admission.known"} if {
-	input.action in {"start", "reply", "fork", "resume", "cancel", "list", "answer"}
+decisions contains {"effect": "allow", "rule": "admission.known"} if input.action in known_actions
+
+known_actions := {"start", "reply", "fork", "resume", "cancel", "list", "answer"}
+
+decisions contains {
+	"effect": "deny", "rule": "admission.configure", "severity": "critical",
+	"reason": never(sprintf("action %q", [short(input.action)]), "admission.configure", "a running session is changed by nobody; start another one"),
+} if {
+	not input.action in known_actions
+	input.action != "mcp_server" # judged by rules of its own
 }
 
 # Parameters that can start no program, leave no root, redirect no API and
@@ -46,21 +55,26 @@ decisions contains {
 	not granted("additionalDirectories")
 }
 
+# A session may read and write its further folders, so these are never among them.
+decisions contains {
+	"effect": "deny", "rule": "admission.directories_never", "severity": "critical",
+	"reason": never(sprintf("additional directory %q", [short(dir.abs)]), "admission.directories_never", "it holds secrets, configures the gate or is the home folder or one above; name a folder below it"),
+} if {
+	some dir in input.request.dirs
+	not dir.inside
+	too_much(dir)
+}
+
+too_much(dir) if dir.protected
+
+too_much(dir) if dir.is_root
+
 decisions contains {
 	"effect": "deny", "rule": "admission.mode", "severity": "critical",
-	"reason": "permissionMode must be default, plan or acceptEdits (rule admission.mode); there is no way around the policies",
+	"reason": never("permissionMode", "admission.mode", "it must be default, plan or acceptEdits, as there is no way around the policies"),
 } if {
 	"permissionMode" in input.names
 	not input.parameters.permissionMode in {"default", "plan", "acceptEdits"}
-}
-
-decisions contains {
-	"effect": "deny", "rule": "admission.budget", "severity": "medium",
-	"reason": "profile ci wants maxBudgetUsd for every session (rule admission.budget)",
-} if {
-	input.profile == "ci"
-	input.action in {"start", "resume"}
-	not "maxBudgetUsd" in input.names
 }
 
 decisions contains {
@@ -77,5 +91,8 @@ granted(name) if name in input.grants
 granted(_) if "*" in input.grants
 
 needs(what, rule, grant) := sprintf("%s needs a grant (rule %s): add %q to [grants] parameters, as in: [grants] parameters = [%q]", [what, rule, short(grant), short(grant)])
+
+# never tells of what no grant admits, and what to do instead.
+never(what, rule, instead) := sprintf("%s is refused (rule %s) and no grant admits it: %s", [what, rule, instead])
 
 short(text) := substring(text, 0, 60)

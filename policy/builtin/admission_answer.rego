@@ -3,7 +3,7 @@ package gatehouse.admission
 
 decisions contains {
 	"effect": "deny", "rule": "admission.approver", "severity": "critical",
-	"reason": sprintf("this question wants a person's answer (rule admission.approver), %q is none: answer it at the terminal", [short(input.approval.approver)]),
+	"reason": never(sprintf("an answer of %q where a person has to answer", [short(input.approval.approver)]), "admission.approver", "answer it at the terminal"),
 } if {
 	input.action == "answer"
 	input.approval.effect != "deny"
@@ -13,7 +13,7 @@ decisions contains {
 
 decisions contains {
 	"effect": "deny", "rule": "admission.effect", "severity": "high",
-	"reason": "an answer is allow or deny (rule admission.effect)",
+	"reason": never("another answer than allow or deny", "admission.effect", "give decision allow or deny"),
 } if {
 	input.action == "answer"
 	not input.approval.effect in {"allow", "deny"}
@@ -21,7 +21,7 @@ decisions contains {
 
 decisions contains {
 	"effect": "deny", "rule": "admission.updates", "severity": "critical",
-	"reason": "updatedPermissions may hold addRules, or setMode to default or plan, with destination session (rule admission.updates); leave the others out",
+	"reason": never("updatedPermissions of this kind", "admission.updates", "they may hold addRules, or setMode to default or plan, with destination session; leave the others out"),
 } if {
 	some update in input.approval.permission_updates
 	not update_harmless(update)

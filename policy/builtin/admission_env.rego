@@ -8,17 +8,21 @@ env_is_free(name) if name in env_free
 
 env_is_free(name) if regex.match(`^LC_[A-Z]+$`, name)
 
-# These redirect the API, load code or switch the gate. No grant admits them.
-env_never(name) if {
-	regex.match(`^(LD_|DYLD_|NODE_|BUN_|BASH_|XDG_|GIT_|SSH_|PYTHON|PERL|RUBY|ANTHROPIC_|CLAUDE|GATEHOUSE_|OTEL_|AWS_|VERTEX|GOOGLE_|LC_ALL=|DISABLE_|NPM_CONFIG_|UV_|ZDOTDIR|_JAVA_|JDK_JAVA_)`, name)
-}
+# These redirect the API, load code, or switch the gate, the shell or another
+# program's own checks. No grant admits them.
+env_never(name) if regex.match(never_prefix, name)
 
-env_never(name) if regex.match(`_PROXY$`, name)
+never_prefix := `^(LD_|DYLD_|NODE_|BUN_|DENO_|BASH|XDG_|GIT_|SSH_|PYTHON|PERL|RUBY|ANTHROPIC_|CLAUDE|GATEHOUSE_|OTEL_|MCP_|AWS_|AZURE_|VERTEX|GOOGLE_|CLOUDSDK_|GCLOUD_|DISABLE_|ENABLE_|NPM_CONFIG_|YARN_|PNPM_|UV_|PIP_|CARGO_|RUSTC|RUSTUP_|GRADLE_|MAVEN_|JAVA_|_JAVA_|JDK_|DOTNET_|CORECLR_|COR_|COMPLUS_|LUA_|TCL|R_PROFILE|CMAKE_|DOCKER_|CURL_|OPENSSL_|SSL_|GLIBC_|MALLOC_|ZDOTDIR|SUDO_|DBUS_|KUBE|LESS|PS[0-9]$)`
+
+env_never(name) if endswith(name, "_PROXY")
 
 env_never(name) if {
 	name in {
-		"APPDATA", "COMSPEC", "EDITOR", "ENV", "GCONV_PATH", "HOME", "IFS", "JAVA_TOOL_OPTIONS", "LOCALAPPDATA", "LOCPATH",
-		"PAGER", "PATH", "PATHEXT", "PROMPT_COMMAND", "PS4", "SHELL", "SHELLOPTS", "TEMP", "TMP", "TMPDIR", "USERPROFILE", "VISUAL",
+		"ALLUSERSPROFILE", "APPDATA", "BROWSER", "BUNDLE_GEMFILE", "CDPATH", "COMSPEC", "EDITOR", "ENV", "FPATH", "GCONV_PATH", "GEM_HOME", "GEM_PATH",
+		"GLOBIGNORE", "GNUMAKEFLAGS", "GOENV", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "HISTFILE", "HOME", "HOMEDRIVE", "HOMEPATH", "HOSTALIASES", "IFS", "INPUTRC",
+		"LOCALAPPDATA", "LOCPATH", "LOGNAME", "MAKEFILES", "MAKEFLAGS", "MANPAGER", "NETRC", "NLSPATH", "NVM_DIR", "PAGER", "PATH", "PATHEXT", "PHPRC", "PHP_INI_SCAN_DIR",
+		"PROGRAMDATA", "PROGRAMFILES", "PROMPT_COMMAND", "PSMODULEPATH", "PWD", "REQUESTS_CA_BUNDLE", "RES_OPTIONS", "RESOLV_HOST_CONF", "SHELL", "SHELLOPTS", "SYSTEMROOT",
+		"TEMP", "TERMINFO", "TERMINFO_DIRS", "TMP", "TMPDIR", "USER", "USERNAME", "USERPROFILE", "VISUAL", "WGETRC", "WINDIR",
 	}
 }
 
@@ -26,7 +30,7 @@ env_never(name) if not regex.match(`^[A-Z_][A-Z0-9_]*$`, name)
 
 decisions contains {
 	"effect": "deny", "rule": "admission.env_never", "severity": "critical",
-	"reason": sprintf("environment variable %q may never come from a caller (rule admission.env_never): it can load code, redirect the API or switch the gate; set it for the server itself", [short(name)]),
+	"reason": never(sprintf("environment variable %q of a caller", [short(name)]), "admission.env_never", "it can load code, redirect the API or switch the gate; set it for the server itself"),
 } if {
 	some name in input.env
 	env_never(name)
@@ -44,7 +48,7 @@ decisions contains {
 
 decisions contains {
 	"effect": "deny", "rule": "admission.env_whole", "severity": "high",
-	"reason": "env must be given one parameter a variable (rule admission.env_whole)",
+	"reason": never("env as a whole", "admission.env_whole", "it is judged one variable at a time, each by its own grant, as in: [grants] parameters = [\"env.STAGE\"]"),
 } if {
 	"env" in input.names
 }

@@ -2,7 +2,7 @@
 # repository ("project"). Each is one decision; a refused one is left out.
 package gatehouse.admission
 
-decisions contains {"effect": "allow", "rule": "admission.server"} if {
+decisions contains {"effect": "allow", "rule": "admission.server_owner"} if {
 	server_known
 	server_profile
 	not server_starts_sessions
@@ -29,19 +29,30 @@ server_profile if {
 # A session that could start sessions would run them beside this server's limits.
 # The engine keeps this program itself out by its file, and what a session
 # starts refuses to; this rule sees other copies of it, so the reader is told.
-server_starts_sessions if {
-	regex.match(`(?i)(^|[/\\])gatehouse([-_.]?v?[0-9][0-9a-z._-]*)?(\.exe)?$`, input.mcp_server.command)
-	not input.mcp_server.args[0] in {"check", "demo", "help", "version"}
+server_starts_sessions if starts_sessions(input.mcp_server.command, input.mcp_server.args)
+
+starts_sessions(command, args) if {
+	regex.match(`(?i)(^|[/\\])gatehouse([-_.]?v?[0-9][0-9a-z._-]*)?(\.exe)?$`, command)
+	not args[0] in {"check", "demo", "help", "version"}
 }
 
-server_starts_sessions if {
-	words := concat(" ", array.concat([input.mcp_server.command], input.mcp_server.args))
+starts_sessions(command, args) if {
+	words := concat(" ", array.concat([command], args))
 	regex.match(`(?i)(^|[\s"'=/\\;&|(])gatehouse([-_.]?v?[0-9][0-9a-z._-]*)?(\.exe)?["']?\s+["']?(serve|run)\b`, words)
 }
 
 decisions contains {
 	"effect": "deny", "rule": "admission.server_self", "severity": "high",
-	"reason": "a session is not handed a server that starts sessions (rule admission.server_self); there is no grant for it",
+	"reason": never(sprintf("MCP server %q of the caller", [short(server.name)]), "admission.server_self", "a session is not handed a server that starts sessions; leave it out of mcpServers"),
+} if {
+	opens_session
+	some server in input.request.mcp_servers
+	starts_sessions(server.command, server.args)
+}
+
+decisions contains {
+	"effect": "deny", "rule": "admission.server_self", "severity": "high",
+	"reason": never(sprintf("MCP server %q", [short(input.mcp_server.name)]), "admission.server_self", "a session is not handed a server that starts sessions"),
 } if {
 	input.action == "mcp_server"
 	server_starts_sessions
@@ -75,7 +86,7 @@ decisions contains {
 # A repository's server may not change what its command loads or where it goes.
 decisions contains {
 	"effect": "deny", "rule": "admission.server_env", "severity": "high",
-	"reason": sprintf("MCP server %q of the repository sets %q, which can load code or redirect (rule admission.server_env); to have it all the same, add the server to your own settings: claude mcp add", [short(input.mcp_server.name), short(name)]),
+	"reason": never(sprintf("MCP server %q of the repository, which sets %q,", [short(input.mcp_server.name), short(name)]), "admission.server_env", "the variable can load code or redirect; to have the server all the same, add it to your own settings: claude mcp add"),
 } if {
 	input.action == "mcp_server"
 	input.mcp_server.source == "project"

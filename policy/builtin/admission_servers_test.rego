@@ -82,7 +82,7 @@ test_resume_is_checked_as_a_start if {
 	denied(ask("resume", {"names": ["mcpServers"]})) == {"admission.parameter"}
 	denied(ask("resume", {"cwd_inside_roots": false, "grants": ["*"]})) == {"admission.cwd"}
 	denied(ask("resume", {"profile": "ci"})) == {"admission.budget"}
-	denied(ask("resume", {"profile": "ci", "names": ["maxBudgetUsd"], "parameters": {"maxBudgetUsd": 1}})) == set()
+	denied(ask("resume", {"profile": "ci", "names": ["maxBudgetUsd"], "parameters": {"maxBudgetUsd": 1}, "request": {"max_usd": 1}})) == set()
 	denied(ask("resume", {"names": ["permissionMode"], "parameters": {"permissionMode": "bypassPermissions"}})) == {"admission.mode"}
 }
 

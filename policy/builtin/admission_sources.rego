@@ -13,7 +13,7 @@ decisions contains {
 
 decisions contains {
 	"effect": "deny", "rule": "admission.sources", "severity": "high",
-	"reason": "settingSources must be a list of \"user\", \"project\" and \"local\" (rule admission.sources)",
+	"reason": never("settingSources of another form", "admission.sources", "give a list of \"user\", \"project\" and \"local\""),
 } if {
 	"settingSources" in input.names
 	not sources_valid
@@ -41,7 +41,7 @@ decisions contains {
 
 decisions contains {
 	"effect": "deny", "rule": "admission.agents", "severity": "high",
-	"reason": "agents must be an object of objects by name (rule admission.agents)",
+	"reason": never("agents of another form", "admission.agents", "give an object of objects by name"),
 } if {
 	"agents" in input.names
 	not agents_valid

@@ -1,10 +1,18 @@
 package gatehouse.admission_test
 
+no_text := {"kind": "none", "bytes": 0, "sha256": "", "text": ""}
+
+no_request := {
+	"cwd": "/w", "dirs": [], "model": "", "fallback_model": "", "permission_mode": "", "allowed_tools": [], "disallowed_tools": [], "tools": [],
+	"mcp_servers": [], "env": [], "max_turns": 0, "max_usd": 0, "timeout_s": 0, "setting_sources": [], "sandbox": {}, "agents": [],
+	"system_prompt": no_text, "prompt": no_text, "executable": {"abs": "", "real": "", "inside": false}, "extra_args": [],
+}
+
 no_server := {"name": "", "source": "", "transport": "", "command": "", "args": [], "url": "", "env": [], "headers": []}
 
 ask(action, changes) := object.union(
 	{
-		"schema": "admission/v1", "profile": "dev", "action": action, "session_id": "", "grants": [], "parameters": {}, "names": [],
+		"schema": "admission/v1", "profile": "dev", "request": no_request, "action": action, "session_id": "", "grants": [], "parameters": {}, "names": [],
 		"env": [], "cwd": "/w", "cwd_inside_roots": true, "roots": ["/w"], "additional_dirs": [], "trusted": false, "mentions": [],
 		"project": {"settings_files": [], "mcp_servers": [], "git_exec_keys": []}, "running_sessions": 0,
 		"mcp_server": no_server, "sensitive": false,
@@ -24,7 +32,8 @@ test_every_action_is_known if {
 		denied(ask(action, {})) == set()
 		count(decided(ask(action, {}))) == 1
 	}
-	count(decided(ask("configure", {}))) == 0
+	denied(ask("configure", {"grants": ["*"]})) == {"admission.configure"}
+	denied(ask("", {"grants": ["*"]})) == {"admission.configure"}
 }
 
 test_parameters if {
@@ -55,7 +64,7 @@ test_env if {
 	denied(ask("start", {"env": ["STAGE"], "grants": ["env.Stage"]})) == set()
 	denied(ask("start", {"env": ["STAGE"], "grants": ["env"]})) == set()
 	denied(ask("start", {"env": ["STAGE"], "grants": ["*"]})) == set()
-	every name in ["LD_PRELOAD", "NODE_OPTIONS", "PATH", "HOME", "GIT_DIR", "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR", "HTTPS_PROXY", "A B"] {
+	every name in ["LD_PRELOAD", "NODE_OPTIONS", "PATH", "HOME", "GIT_DIR", "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR", "HTTPS_PROXY", "NO_PROXY", "OTEL_EXPORTER_OTLP_ENDPOINT", "DYLD_INSERT_LIBRARIES", "NODE_EXTRA_CA_CERTS", "BUN_OPTIONS", "BASH_ENV", "ENV", "XDG_CONFIG_HOME", "SSH_AUTH_SOCK", "PYTHONPATH", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "PS4", "COMSPEC", "A B", ""] {
 		denied(ask("start", {"env": [name], "grants": ["*"]})) == {"admission.env_never"}
 	}
 	denied(set("env", {}, {"grants": ["*"]})) == {"admission.env_whole"}
@@ -65,6 +74,10 @@ test_modes_and_budget if {
 	denied(set("permissionMode", "acceptEdits", {})) == set()
 	denied(set("permissionMode", "bypassPermissions", {"grants": ["*"]})) == {"admission.mode"}
 	denied(ask("start", {"profile": "ci"})) == {"admission.budget"}
+	denied(ask("start", {"profile": "ci", "request": {"max_usd": 0.1}})) == set()
+	denied(ask("fork", {"profile": "ci"})) == set()
+	denied(ask("start", {"request": {"max_usd": -1}})) == {"admission.limits"}
+	denied(ask("start", {"request": {"max_turns": -1, "timeout_s": -1}})) == {"admission.limits"}
 }
 
 test_setting_sources if {
@@ -95,4 +108,40 @@ test_answers if {
 	every update in [{"destination": "localSettings", "type": "addRules"}, {"destination": "session", "type": "setMode", "mode": "bypassPermissions"}, {"destination": "session", "type": "addDirectories"}, "x"] {
 		denied(ask("answer", {"approval": {"permission_updates": [update]}})) == {"admission.updates"}
 	}
+}
+
+test_further_folders_that_are_never_given if {
+	dir := {"abs": "/x", "inside": false, "protected": false, "is_root": false}
+	every changes in [{"protected": true}, {"is_root": true}] {
+		denied(ask("start", {"grants": ["*"], "request": {"dirs": [object.union(dir, changes)]}})) == {"admission.directories_never"}
+	}
+	denied(ask("start", {"grants": ["*"], "request": {"dirs": [dir, {"abs": "/w", "inside": true, "protected": false, "is_root": true}]}})) == set()
+}
+
+executable(changes, more) := set("pathToClaudeCodeExecutable", "x", object.union({"grants": ["pathToClaudeCodeExecutable"], "request": {"executable": object.union({"abs": "/opt/claude", "real": "/opt/claude", "inside": false}, changes)}}, more))
+
+test_executable if {
+	denied(executable({}, {})) == set()
+	denied(executable({}, {"grants": []})) == {"admission.parameter"}
+	denied(executable({"inside": true}, {})) == {"admission.executable"}
+	denied(executable({"inside": true}, {"grants": ["*"]})) == {"admission.executable"}
+	every name in ["/opt/claude.bat", "/opt/CLAUDE.CMD", "/opt/claude.cmd. "] {
+		denied(executable({"abs": name}, {})) == {"admission.executable"}
+	}
+	denied(executable({"real": "/opt/x.bat"}, {})) == {"admission.executable"}
+}
+
+test_debug_file if {
+	denied(set("debugFile", "debug.log", {})) == {"admission.parameter"}
+	denied(set("debugFile", "debug.log", {"grants": ["debugFile"]})) == set()
+	every name in ["/tmp/debug.log", "../debug.log", ".git/hooks/x.log", "main.go", ".log", "a b.log", 1] {
+		denied(set("debugFile", name, {"grants": ["*"]})) == {"admission.debug_file"}
+	}
+}
+
+server_of(command) := set("mcpServers", {}, {"grants": ["mcpServers"], "request": {"mcp_servers": [object.union(no_server, {"name": "n", "source": "caller", "command": command})]}})
+
+test_servers_of_the_caller if {
+	denied(server_of("tracker")) == set()
+	denied(server_of("gatehouse")) == {"admission.server_self"}
 }

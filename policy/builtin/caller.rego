@@ -4,9 +4,9 @@ package gatehouse.permission
 decisions contains {
 	"effect": "deny", "rule": "caller.disallowed", "severity": "high",
 	"reason": sprintf("disallowedTools of this session names %s", [short(input.disallowed_by_caller.rule)]),
-	"agent_message": "This tool is disallowed in this session. Do not try it again.",
+	"agent_message": "This is disallowed in this session, however it is spelt. Do not try it again; use another tool or say what is needed.",
 } if {
-	input.disallowed_by_caller.matched
+	input.disallowed_by_caller.matched == true
 }
 
 # A danger is answered by a rule that names it, such as Bash(git push *); the

@@ -1,10 +1,10 @@
-# Commands that destroy.
+# Commands that delete more than a file of the workspace.
 package gatehouse.permission
 
-decisions contains {
+about.remove contains {
 	"effect": "deny", "rule": "destruction.rm", "severity": "critical",
 	"reason": sprintf("%s would delete the workspace, the home folder or what lies outside", [short(c.text)]),
-	"agent_message": "Delete only single folders inside the workspace, by their plain name.",
+	"agent_message": "Delete only single folders inside the workspace, by their plain name, as in: rm -r build.",
 } if {
 	some c in input.bash.commands
 	removes_tree(c)
@@ -12,10 +12,10 @@ decisions contains {
 	reaches_too_far(a)
 }
 
-decisions contains {
+about.remove contains {
 	"effect": "deny", "rule": "destruction.rm", "severity": "critical",
 	"reason": sprintf("%s: nobody can tell what that deletes", [short(c.text)]),
-	"agent_message": "Name what is to be deleted plainly, without variables, patterns or cd.",
+	"agent_message": "Name what is to be deleted plainly, without variables, patterns or input of xargs, as in: rm -r build.",
 } if {
 	some c in input.bash.commands
 	removes_tree(c)
@@ -23,15 +23,47 @@ decisions contains {
 	unknown_target(a)
 }
 
-decisions contains {
-	"effect": "deny", "rule": "destruction.find_delete", "severity": "critical",
-	"reason": sprintf("%s would delete the workspace, what lies outside or what nobody can tell", [short(c.text)]),
-	"agent_message": "Let find -delete start at a single folder inside the workspace, by its plain name.",
+about.remove contains {
+	"effect": "ask", "rule": "destruction.rm_recursive", "severity": "high",
+	"reason": sprintf("%s deletes a whole folder", [short(c.text)]),
+	"agent_message": "A person is asked before a folder is deleted. Delete single files by name, or leave the folder and say that it can go.",
 } if {
 	some c in input.bash.commands
-	c.name.basename == "find"
-	"-delete" in {a.value | some a in c.args}
+	removes_tree(c)
+	not satisfied
+}
+
+about.remove contains {
+	"effect": "ask", "rule": "destruction.rm_unknown", "severity": "high",
+	"reason": sprintf("%s: nobody can tell what that deletes", [short(c.text)]),
+	"agent_message": "Name each file that is to be deleted plainly, without variables, patterns or input of xargs.",
+} if {
+	some c in input.bash.commands
+	"remove" in families[c.name.basename]
+	some a in c.args
+	not a.static
+}
+
+about.find contains {
+	"effect": "deny", "rule": "destruction.find_delete", "severity": "critical",
+	"reason": sprintf("%s would delete the workspace, what lies outside or what nobody can tell", [short(c.text)]),
+	"agent_message": "Let find -delete start at a single folder inside the workspace, by its plain name, as in: find build -name '*.o' -delete.",
+} if {
+	some c in input.bash.commands
+	find_deletes(c)
 	find_goes_too_far(c)
+}
+
+about.find contains undo(c) if {
+	some c in input.bash.commands
+	find_deletes(c)
+	not satisfied
+}
+
+find_deletes(c) if {
+	c.name.basename == "find"
+	some a in c.args
+	a.value == "-delete"
 }
 
 find_goes_too_far(c) if {
@@ -51,63 +83,91 @@ find_goes_too_far(c) if {
 	regex.match(`^[-(!]`, words[0])
 }
 
-decisions contains {
-	"effect": "deny", "rule": "destruction.rm_text", "severity": "critical",
-	"reason": "the shell text holds an rm -rf of a root or home folder",
-} if {
-	not input.bash.ok
-	regex.match(`\brm\s+(-\S+\s+)*-[a-zA-Z]*[rR][a-zA-Z]*(\s+-\S+)*\s+["']?(/|~|\$HOME|\$\{HOME|\.\.)`, shell_text)
-}
-
-decisions contains {
-	"effect": "ask", "rule": "destruction.rm_recursive", "severity": "high",
-	"reason": sprintf("%s deletes a whole folder", [short(c.text)]),
-} if {
-	some c in input.bash.commands
-	removes_tree(c)
-	not satisfied
-}
-
-decisions contains {
-	"effect": "ask", "rule": "destruction.rm_unknown", "severity": "high",
-	"reason": sprintf("%s: nobody can tell what that deletes", [short(c.text)]),
-} if {
-	some c in input.bash.commands
-	c.name.basename in removers
-	some a in c.args
-	not a.static
-}
-
-decisions contains {
+about.filesystem contains {
 	"effect": "deny", "rule": "destruction.device", "severity": "critical",
 	"reason": sprintf("%s writes to a device or makes a file system", [short(c.text)]),
+	"agent_message": "Devices and file systems are never touched from here; work with files of the workspace.",
 } if {
 	some c in input.bash.commands
-	regex.match(`^(mkfs(\..*)?|mke2fs|wipefs|fdisk|sfdisk|parted|mkswap|blkdiscard)$`, c.name.basename)
+	"filesystem" in families[c.name.basename]
 }
 
-decisions contains {
+about.device contains {
 	"effect": "deny", "rule": "destruction.device", "severity": "critical",
-	"reason": sprintf("%s writes to a device", [short(c.text)]),
+	"reason": sprintf("%s writes to a device or outside the workspace", [short(c.text)]),
+	"agent_message": "Let of= name a file inside the workspace, or /dev/null.",
 } if {
 	some c in input.bash.commands
-	c.name.basename == "dd"
 	some a in c.args
 	startswith(a.value, "of=")
 	not a.value in {"of=/dev/null", "of=/dev/stdout"}
 	not a.path.inside
 }
 
-decisions contains {
-	"effect": "ask", "rule": "destruction.undo", "severity": "high",
-	"reason": sprintf("%s cannot be undone", [short(c.text)]),
+about.host contains {
+	"effect": "deny", "rule": "destruction.host", "severity": "critical",
+	"reason": sprintf("%s ends everything on this machine", [short(c.text)]),
+	"agent_message": "The machine is never stopped from here; say that a restart is needed.",
 } if {
 	some c in input.bash.commands
-	irreversible(c)
-	not satisfied
+	"host" in families[c.name.basename]
 }
 
-removers := {"rm", "rmdir", "shred", "unlink"}
+about.service contains {
+	"effect": "deny", "rule": "destruction.host", "severity": "critical",
+	"reason": sprintf("%s ends everything on this machine", [short(c.text)]),
+	"agent_message": "The machine is never stopped from here; say that a restart is needed.",
+} if {
+	some c in input.bash.commands
+	c.name.basename == "systemctl"
+	some a in c.args
+	a.value in {"poweroff", "reboot", "halt", "kexec", "suspend", "hibernate", "rescue", "emergency", "isolate"}
+}
+
+about.process contains {
+	"effect": "deny", "rule": "destruction.processes", "severity": "critical",
+	"reason": sprintf("%s ends every process of this account", [short(c.text)]),
+	"agent_message": "End only processes this session started, by their number: kill 1234, or kill %1.",
+} if {
+	some c in input.bash.commands
+	ends_everything(c)
+}
+
+ends_everything(c) if c.name.basename == "killall5"
+
+# the last word of kill is a process; -1 there means all of them
+ends_everything(c) if {
+	c.name.basename == "kill"
+	count(c.args) > 1
+	some a in c.args
+	a.value in {"-1", "0", "1"}
+	a.value == c.args[count(c.args) - 1].value
+}
+
+ends_everything(c) if {
+	c.name.basename == "kill"
+	some i, a in c.args
+	a.value == "--"
+	next_word(c, i) == "-1"
+}
+
+ends_everything(c) if {
+	c.name.basename in {"pkill", "killall"}
+	some a in c.args
+	regex.match(`^(-[a-zA-Z0-9]*[uU].*|--e?uid.*|--user.*|\.\*?|\^|)$`, a.value)
+}
+
+about.process contains {
+	"effect": "ask", "rule": "destruction.process", "severity": "medium",
+	"reason": sprintf("%s ends processes that may not be this session's", [short(c.text)]),
+	"agent_message": "A person is asked first. End jobs of the same command with kill %1 instead.",
+} if {
+	some c in input.bash.commands
+	"process" in families[c.name.basename]
+	some a in c.args
+	not regex.match(`^(-l|-L|-[A-Z0-9]+|%[0-9]+)$`, a.value)
+	not satisfied
+}
 
 removes_tree(c) if {
 	c.name.basename == "rm"
@@ -132,30 +192,3 @@ unknown_target(a) if {
 	not is_null(a.path)
 	not a.path.resolved
 }
-
-irreversible(c) if {
-	c.name.basename == "find"
-	some a in c.args
-	a.value == "-delete"
-}
-
-irreversible(c) if {
-	c.name.basename in {"terraform", "tofu", "pulumi"}
-	some a in c.args
-	a.value in {"destroy", "apply"}
-}
-
-irreversible(c) if {
-	c.name.basename in {"kubectl", "helm"}
-	some a in c.args
-	a.value in {"delete", "uninstall"}
-}
-
-irreversible(c) if {
-	c.git.subcommand == "reset"
-	"--hard" in c.git.args
-}
-
-irreversible(c) if c.git.subcommand in {"clean", "filter-branch", "filter-repo"}
-
-irreversible(c) if c.name.basename in {"shred", "truncate"}

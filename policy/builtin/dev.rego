@@ -4,11 +4,11 @@
 package gatehouse.permission
 
 decisions contains {"effect": "allow", "rule": "dev.allowed_tools"} if {
-	input.allowed_by_caller.matched
+	input.allowed_by_caller.matched == true
 }
 
 decisions contains {"effect": "allow", "rule": "dev.accept_edits"} if {
 	input.session.mode == "acceptEdits"
-	input.tool.name in editors
-	paths_plain
+	input.tool.name in {"Edit", "MultiEdit", "NotebookEdit", "Write"}
+	input.paths_plain == true
 }

@@ -1,10 +1,40 @@
 # git: what reaches others, and what makes git start other programs.
 package gatehouse.permission
 
-decisions contains {
+# Subcommands belong to families as programs do, see families.rego.
+about.git contains d if {
+	some c in input.bash.commands
+	some family in git_families[c.git.subcommand]
+	some d in about_git[family]
+}
+
+about.git contains {
+	"effect": "ask", "rule": "git.unknown", "severity": "medium",
+	"reason": sprintf("%s: what git is to do is only known when it runs", [short(c.text)]),
+	"agent_message": "Write git's subcommand out.",
+} if {
+	some c in input.bash.commands
+	c.git.subcommand == ""
+	c.static == false
+}
+
+git_families := {
+	"push": ["push", "sends", "programs", "hooks"], "send-email": ["sends"], "send-pack": ["sends", "programs"], "svn": ["sends"], "p4": ["sends"],
+	"tag": ["names"], "branch": ["names"], "update-ref": ["history"], "replace": ["history"], "rebase": ["history", "programs", "hooks"],
+	"symbolic-ref": ["history"], "notes": ["history"], "remote": ["remote"], "config": ["config"], "submodule": ["remote", "programs"],
+	"clone": ["programs", "remote"], "grep": ["programs"], "difftool": ["programs"], "mergetool": ["programs"], "bisect": ["programs"],
+	"filter-branch": ["undo"], "filter-repo": ["undo"], "clean": ["undo"], "reset": ["undo"], "checkout": ["undo"], "switch": ["undo"],
+	"restore": ["undo"], "stash": ["undo"], "reflog": ["undo"], "gc": ["undo"], "worktree": ["undo"], "init": ["programs"],
+	"fetch": ["programs"], "pull": ["programs", "hooks"], "ls-remote": ["programs"], "archive": ["programs"], "log": ["programs"],
+	"show": ["programs"], "diff": ["programs"], "format-patch": ["programs"], "blame": ["programs"], "fetch-pack": ["programs"],
+	"commit": ["hooks"], "merge": ["hooks"], "am": ["hooks"], "cherry-pick": ["hooks"], "revert": ["hooks"],
+	"daemon": ["serve"], "instaweb": ["serve"], "shell": ["serve"], "credential": ["serve"],
+}
+
+about_git.push contains {
 	"effect": "deny", "rule": "git.force_push", "severity": "critical",
 	"reason": sprintf("%s overwrites a protected branch", [short(c.text)]),
-	"agent_message": "Push to a branch of your own, without force.",
+	"agent_message": "Push to a branch of your own, without force, as in: git push origin my-branch.",
 } if {
 	some c in input.bash.commands
 	c.git.subcommand == "push"
@@ -14,92 +44,15 @@ decisions contains {
 }
 
 # without a refspec, what is pushed depends on the branch that is checked out
-decisions contains {
+about_git.push contains {
 	"effect": "deny", "rule": "git.force_push", "severity": "critical",
 	"reason": sprintf("%s may overwrite a protected branch, since it names none", [short(c.text)]),
-	"agent_message": "Name the branch that is pushed, and not a protected one.",
+	"agent_message": "Name the remote and the branch that is pushed, and not a protected one, as in: git push --force-with-lease origin my-branch.",
 } if {
 	some c in input.bash.commands
 	c.git.subcommand == "push"
 	forces(c.git.args)
 	count([a | some a in c.git.args; not startswith(a, "-")]) < 2
-}
-
-decisions contains {
-	"effect": "ask", "rule": "git.push", "severity": "high",
-	"reason": sprintf("%s publishes commits", [short(c.text)]),
-} if {
-	some c in input.bash.commands
-	c.git.subcommand in {"push", "send-email", "send-pack"}
-	not satisfied
-}
-
-decisions contains {
-	"effect": "ask", "rule": "git.history", "severity": "medium",
-	"reason": sprintf("%s changes names or history", [short(c.text)]),
-} if {
-	some c in input.bash.commands
-	c.git.subcommand in {"tag", "rebase", "update-ref", "replace"}
-	not satisfied
-}
-
-decisions contains {
-	"effect": "deny", "rule": "git.config", "severity": "critical",
-	"reason": sprintf("%s sets what git starts or where it goes", [short(c.text)]),
-	"agent_message": "Do not change how git works.",
-} if {
-	some c in input.bash.commands
-	some key in array.concat(c.git.c_options, configured(c))
-	regex.match(executing, lower(key))
-}
-
-decisions contains {
-	"effect": "deny", "rule": "git.config", "severity": "critical",
-	"reason": sprintf("%s makes git start another program", [short(c.text)]),
-} if {
-	some c in input.bash.commands
-	c.name.basename == "git"
-	some a in array.concat(c.git.globals, c.git.args)
-	regex.match(`^--(exec|upload-p|upl|receive-p|rece|open-f|ope|extc|templ|ext-d)`, a)
-}
-
-decisions contains {
-	"effect": "deny", "rule": "git.config", "severity": "critical",
-	"reason": sprintf("%s makes git start another program", [short(c.text)]),
-} if {
-	some c in input.bash.commands
-	some a in c.git.args
-	starts_program(c.git.subcommand, a)
-}
-
-decisions contains {
-	"effect": "deny", "rule": "git.config", "severity": "critical",
-	"reason": sprintf("%s makes git start another program", [short(c.text)]),
-} if {
-	some c in input.bash.commands
-	c.git.subcommand == "bisect"
-	"run" in c.git.args
-}
-
-starts_program("clone", a) if regex.match(`^(-[a-z]*[cu]|--conf|--upl)`, a)
-
-starts_program("grep", a) if regex.match(`^-[A-Za-z]*O`, a)
-
-starts_program("rebase", a) if regex.match(`^(-[a-z]*x|--exe)`, a)
-
-starts_program("difftool", a) if regex.match(`^(-[a-z]*x|--extc)`, a)
-
-starts_program("submodule", "foreach")
-
-decisions contains {
-	"effect": "deny", "rule": "git.no_verify", "severity": "high",
-	"reason": sprintf("%s leaves out the checks of this repository", [short(c.text)]),
-	"agent_message": "Let the hooks run and repair what they find.",
-} if {
-	some c in input.bash.commands
-	c.name.basename == "git"
-	some a in c.git.args
-	skips_hooks(c.git.subcommand, a)
 }
 
 forces(args) if {
@@ -111,12 +64,81 @@ names_protected(arg) if regex.match(`(^|[:+/])(main|master|trunk|production|rele
 
 names_protected(arg) if regex.match(`^--(m.*|al.*|br.*)$`, arg)
 
-configured(c) := c.git.args if c.git.subcommand == "config"
+about_git.sends contains {
+	"effect": "ask", "rule": "git.push", "severity": "high",
+	"reason": sprintf("%s publishes commits", [short(c.text)]),
+	"agent_message": "A person is asked before commits leave this machine. Commit here and say that they can be pushed.",
+} if {
+	some c in input.bash.commands
+	"sends" in git_families[c.git.subcommand]
+	not satisfied
+}
 
-configured(c) := [] if c.git.subcommand != "config"
+about_git.history contains {
+	"effect": "ask", "rule": "git.history", "severity": "medium",
+	"reason": sprintf("%s changes names or history", [short(c.text)]),
+	"agent_message": "A person is asked before history changes. Add commits instead, and say what should be rewritten.",
+} if {
+	some c in input.bash.commands
+	"history" in git_families[c.git.subcommand]
+	not satisfied
+}
 
-executing := `^(core|alias|diff|filter|credential|include|includeif|protocol|gpg|pager|sequence|merge|mergetool|difftool|url|http|remote|uploadpack|receive|ssh|interactive|browser|man|help|web|init|safe)\.`
+about_git.names contains {
+	"effect": "ask", "rule": "git.history", "severity": "medium",
+	"reason": sprintf("%s changes names or history", [short(c.text)]),
+	"agent_message": "A person is asked before tags are made and branches deleted. Listing is free: git tag --list, git branch --list.",
+} if {
+	some c in input.bash.commands
+	changes_names(c.git)
+	not satisfied
+}
 
-skips_hooks(_, arg) if regex.match(`^--no-veri(f|fy)?$`, arg)
+changes_names(g) if {
+	g.subcommand == "tag"
+	some a in g.args
+	not regex.match(`^(-l|--list|-n[0-9]*|--sort=.*|--points-at|--contains|--merged|--no-merged|--column|--format=.*)$`, a)
+	not g.args[0] in {"-l", "--list", "--points-at", "--contains", "--merged", "--no-merged"}
+}
 
-skips_hooks("commit", arg) if regex.match(`^-[aeiopqsvz]*n`, arg)
+changes_names(g) if {
+	g.subcommand == "branch"
+	some a in g.args
+	regex.match(`^(-[a-zA-Z]*[dDmMcCf][a-zA-Z]*|--(de|mo|co[pl]y|fo).*)$`, a)
+}
+
+about_git.remote contains {
+	"effect": "ask", "rule": "git.remote", "severity": "high",
+	"reason": sprintf("%s changes where commits come from or go to", [short(c.text)]),
+	"agent_message": "A person is asked before other repositories are named. git remote -v and git fetch origin use those that are there.",
+} if {
+	some c in input.bash.commands
+	names_repository(c.git)
+	not satisfied
+}
+
+names_repository(g) if g.subcommand == "clone"
+
+names_repository(g) if {
+	g.subcommand == "remote"
+	g.args[0] in {"add", "set-url", "rename", "set-branches", "set-head", "update", "remove", "rm"}
+}
+
+names_repository(g) if {
+	g.subcommand == "submodule"
+	g.args[0] in {"add", "set-url", "update", "sync", "init"}
+}
+
+about_git.undo contains undo(c) if {
+	some c in input.bash.commands
+	discards(c.git)
+	not satisfied
+}
+
+discards(g) if g.subcommand in {"clean", "filter-branch", "filter-repo", "restore"}
+
+discards(g) if {
+	g.subcommand in {"reset", "checkout", "switch", "worktree", "gc", "stash", "reflog"}
+	some a in g.args
+	regex.match(`^(--(hard|merge|keep|force|discard-changes|prune=.*|expire=.*|)|-[a-z]*f[a-z]*|drop|clear|expire|delete|\.)$`, a)
+}

@@ -11,6 +11,7 @@ decisions contains {"effect": "allow", "rule": "tools.harmless"} if {
 decisions contains {
 	"effect": "ask", "rule": "tools.question", "severity": "info",
 	"reason": "the model asks you something",
+	"agent_message": "Nobody answered. Go on with what is known, and say what you assumed.",
 } if {
 	input.tool.name in {"AskUserQuestion", "ExitPlanMode"}
 }

@@ -5,6 +5,7 @@ package gatehouse.permission
 decisions contains {
 	"effect": "deny", "rule": "locked.tool", "severity": "medium",
 	"reason": sprintf("profile locked reads the workspace only; %s is more", [short(input.tool.name)]),
+	"agent_message": "Only Read, Glob, Grep and LS inside the workspace are allowed. Report what you would do with other tools.",
 } if {
 	not input.tool.name in readers
 	not input.tool.name in {"StructuredOutput", "TodoWrite"}
@@ -13,7 +14,8 @@ decisions contains {
 decisions contains {
 	"effect": "deny", "rule": "locked.outside", "severity": "medium",
 	"reason": "profile locked reads plain files of the workspace only",
+	"agent_message": "Read plain files inside the workspace, by their own paths.",
 } if {
-	input.tool.name in readers
-	not paths_plain
+	input.tool.name in {"Glob", "Grep", "LS", "NotebookRead", "Read"}
+	input.paths_plain == false
 }

@@ -2,19 +2,47 @@
 # at what it found.
 package gatehouse.permission
 
-decisions contains {
+# The findings are looked at only where some path is not plain.
+decisions contains d if {
+	input.paths_plain == false
+	count(input.paths) > 0
+	some d in about_paths
+}
+
+about_paths contains {
 	"effect": "deny", "rule": "paths.protected", "severity": "critical",
 	"reason": sprintf("%s is protected (%s)", [short(p.raw), p.protected_by]),
-	"agent_message": "This file is protected. Work without it and do not look for another way to it.",
+	"agent_message": "This file is protected, under every name and by every tool. Work without it; of settings, .env.example says which there are.",
 } if {
 	some p in input.paths
 	p.protected
 }
 
-decisions contains {
+about_paths contains {
+	"effect": "deny", "rule": "paths.protected", "severity": "critical",
+	"reason": sprintf("%s is another name of a protected file", [short(p.raw)]),
+	"agent_message": "This file is protected, under every name and by every tool. Work without it.",
+} if {
+	some p in input.paths
+	p.hardlink
+	not p.protected
+}
+
+about_paths contains {
+	"effect": "deny", "rule": "paths.protected", "severity": "critical",
+	"reason": sprintf("the pattern %s could name a secret file", [short(p.raw)]),
+	"agent_message": "Write a narrower pattern or the names themselves, such as *.go; patterns that also meet secret files are refused.",
+} if {
+	input.tool.name == "Bash"
+	some p in input.paths
+	p.glob.matches_protected
+	not p.protected
+}
+
+about_paths contains {
 	"effect": "deny", "rule": "paths.write_outside", "severity": "high",
 	"reason": sprintf("writes %s, which is outside the workspace", [short(p.raw)]),
-	"agent_message": "Write inside the workspace only.",
+	"agent_message": sprintf("Write inside the workspace only: below %s.", [short(concat(", ", input.session.roots))]),
 } if {
 	some p in input.paths
 	p.mode == "write"
@@ -22,52 +50,69 @@ decisions contains {
 	not p.inside
 }
 
-decisions contains {
+about_paths contains {
 	"effect": "ask", "rule": "paths.unresolved", "severity": "medium",
 	"reason": sprintf("nobody can tell where %s leads", [short(p.raw)]),
+	"agent_message": "Give a plain path inside the workspace, without odd characters.",
 } if {
-	some p in input.paths
 	input.tool.name != "Bash"
+	some p in input.paths
 	not p.resolved
 }
 
-decisions contains {
+about_paths contains {
 	"effect": "ask", "rule": "paths.write_unresolved", "severity": "medium",
 	"reason": sprintf("writes %s, and nobody can tell where that leads", [short(p.raw)]),
+	"agent_message": "Write the target out as a plain path inside the workspace, without variables.",
 } if {
-	some p in input.paths
 	input.tool.name == "Bash"
+	some p in input.paths
 	p.mode == "write"
 	not p.resolved
 }
 
-decisions contains {
+about_paths contains {
 	"effect": "ask", "rule": "paths.read_outside", "severity": "medium",
 	"reason": sprintf("reads %s, which is outside the workspace", [short(p.raw)]),
+	"agent_message": "Read inside the workspace; what lies outside is asked of a person. Say which file you need and why.",
 } if {
 	some p in input.paths
 	p.mode == "read"
-	p.resolved
-	not p.inside
+	leads_out(p)
 	noticed(p)
 	not satisfied
 }
 
-decisions contains {
+leads_out(p) if {
+	p.resolved
+	not p.inside
+}
+
+# a pattern outside is not looked into, so it is not certain
+leads_out(p) if {
+	input.tool.name == "Bash"
+	not is_null(p.glob)
+	not p.inside
+}
+
+about_paths contains {
 	"effect": "ask", "rule": "paths.sensitive", "severity": "medium",
 	"reason": sprintf("%s %s, which deserves a look (%s)", [p.mode, short(p.raw), p.sensitive_by]),
+	"agent_message": "A person is asked about this file. Leave it as it is, or say what should change in it and why.",
 } if {
 	some p in input.paths
 	p.sensitive
 	not satisfied
 }
 
-decisions contains {
-	"effect": "ask", "rule": "plan.write", "severity": "low",
-	"reason": "the session is in plan mode, in which nothing is changed",
+about_paths contains {
+	"effect": "ask", "rule": "paths.look_alike", "severity": "high",
+	"reason": sprintf("%s mixes letters of several alphabets or holds characters nobody sees", [short(p.raw)]),
+	"agent_message": "Spell the path with plain letters, as it is listed by Glob or ls.",
 } if {
-	input.session.mode == "plan"
-	input.tool.name in editors
+	some p in input.paths
+	some flag in p.flags
+	flag in {"mixed_script", "control", "invisible"}
 }
 
 # A word of a shell command need not be a path; one that leads to something is.
@@ -75,17 +120,6 @@ noticed(_) if input.tool.name != "Bash"
 
 noticed(p) if p.exists
 
-editors := {"Edit", "MultiEdit", "NotebookEdit", "Write"}
-
+# Lists of tools stand where they are used: written out they are looked up in an
+# index, by a name they would be worked out anew for each call.
 readers := {"Glob", "Grep", "LS", "NotebookRead", "Read"}
-
-# every path of the call is known, inside and nobody's secret
-paths_plain if {
-	count(input.paths) > 0
-	every p in input.paths {
-		p.resolved
-		p.inside
-		not p.protected
-		not p.sensitive
-	}
-}

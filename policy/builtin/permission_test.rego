@@ -5,11 +5,12 @@ call(tool, changes) := object.union(
 	{
 		"schema": "permission/v1", "profile": "dev", "door": "can_use_tool", "title": "",
 		"tool": {"name": tool, "kind": "builtin", "server": "", "use_id": "t", "input": {"command": ""}},
-		"session": {"id": "s", "cwd": "/w", "roots": ["/w"], "additional_dirs": [], "mode": "default", "trusted": false, "model": "", "turn": 1, "allowed_tools": [], "disallowed_tools": []},
-		"agent": {"id": ""}, "budget": {"usd": 0, "usd_limit": 1, "turns_limit": 0, "tool_calls": 0},
-		"history": {"denies": 0, "asks": 0}, "paths": [], "paths_known": true,
-		"bash": {"ok": tool != "Bash", "reason": "", "commands": [], "features": {}},
-		"url": {"scheme": "", "host": "", "port": ""},
+		"session": {"id": "s", "cwd": "/w", "roots": ["/w"], "additional_dirs": [], "mode": "default", "trusted": false, "model": "", "turn": 1, "allowed_tools": [], "disallowed_tools": [], "mcp_servers": ["a"], "mcp_servers_known": true},
+		"agent": {"id": "", "type": "", "depth": 0}, "budget": {"usd": 0, "usd_limit": 1, "turns": 0, "turns_limit": 0, "tool_calls": 0, "wall_s": 0},
+		"history": {"denies": 0, "asks": 0, "taint": []}, "paths": [], "paths_known": true,
+		"paths_plain": all_plain(object.get(changes, "paths", [])),
+		"bash": {"ok": tool != "Bash", "reason": "", "commands": [], "features": {"glob": false, "mixed_script": false, "metadata": false}},
+		"url": {"scheme": "", "host": "", "port": "", "ip_kind": "none"},
 		"allowed_by_caller": {"matched": false, "rule": "", "specific": false},
 		"disallowed_by_caller": {"matched": false, "rule": "", "specific": false},
 	},
@@ -17,18 +18,21 @@ call(tool, changes) := object.union(
 )
 
 path(changes) := object.union(
-	{"arg": "", "raw": "p", "abs": "/w/p", "real": "/w/p", "inside": true, "root": "/w", "resolved": true, "exists": true, "symlink": false, "mode": "read", "protected": false, "protected_by": "", "sensitive": false, "sensitive_by": "", "is_root": false},
+	{"arg": "", "raw": "p", "abs": "/w/p", "real": "/w/p", "inside": true, "root": "/w", "resolved": true, "exists": true, "symlink": false, "hardlink": false, "nlink": 1, "flags": [], "glob": null, "mode": "read", "protected": false, "protected_by": "", "sensitive": false, "sensitive_by": "", "is_root": false},
 	changes,
 )
 
 nowhere := path({"raw": "", "inside": false, "resolved": false})
 
-word(value) := {"value": value, "static": true, "path": null}
+word(value) := {"value": value, "static": true, "flag": startswith(value, "-"), "glob": false, "tilde": false, "brace": false, "path": null}
 
-file(value, changes) := {"value": value, "static": true, "path": path(object.union({"raw": value}, changes))}
+unknown := object.union(word(""), {"static": false})
+
+file(value, changes) := object.union(word(value), {"path": path(object.union({"raw": value}, changes))})
 
 command(name, args) := {
-	"name": {"value": name, "static": true, "basename": name, "path": null}, "text": name, "static": true, "args": args, "env": [],
+	"name": {"value": name, "static": true, "basename": name, "path": null},
+	"text": concat(" ", array.concat([name], [a.value | some a in args])), "static": true, "args": args, "env": [],
 	"redirects": [], "via": [], "depth": 0, "wrapper": false, "in_substitution": false, "cwd": {"value": "/w", "known": true}, "git": null,
 }
 
@@ -37,7 +41,44 @@ git(subcommand, args) := object.union(command("git", [word(a) | some a in args])
 	"writes": false, "network": false, "runs_program": false,
 }})
 
-shell(c) := call("Bash", {"bash": {"ok": true, "commands": [c], "features": {"glob": false}}})
+# what Go says of the paths of a call
+all_plain(paths) if {
+	count(paths) > 0
+	every p in paths {
+		p.resolved
+		p.inside
+		not p.protected
+		not p.sensitive
+		not p.hardlink
+		not p.glob.matches_protected
+		not "mixed_script" in p.flags
+		not "device" in p.flags
+	}
+}
+
+all_plain(paths) := false if {
+	some p in array.concat(paths, [path({"inside": count(paths) > 0})])
+	odd(p)
+}
+
+odd(p) if not p.inside
+
+odd(p) if not p.resolved
+
+odd(p) if p.protected
+
+odd(p) if p.sensitive
+
+odd(p) if p.hardlink
+
+odd(p) if p.glob.matches_protected
+
+odd(p) if p.flags[_] in {"mixed_script", "device"}
+
+shell(c) := call("Bash", {
+	"bash": {"ok": true, "commands": [c], "features": {"glob": false}},
+	"paths": [w.path | some w in array.concat(c.args, c.redirects); not is_null(w.path)],
+})
 
 words(name, values) := shell(command(name, [word(v) | some v in values]))
 
@@ -45,24 +86,15 @@ rules(doc) := {sprintf("%s:%s", [d.effect, d.rule]) | some d in decisions(doc)}
 
 decisions(doc) := found if found := data.gatehouse.permission.decisions with input as doc
 
-test_paths if {
-	"allow:reads.inside" in rules(call("Read", {"paths": [path({})]}))
-	"deny:paths.protected" in rules(call("Read", {"paths": [path({"protected": true, "protected_by": "env_file"})]}))
-	"deny:paths.write_outside" in rules(call("Write", {"paths": [path({"mode": "write", "inside": false})]}))
-	"ask:paths.unresolved" in rules(call("Read", {"paths": [path({"resolved": false, "inside": false})]}))
-	"ask:paths.write_unresolved" in rules(call("Bash", {"paths": [path({"mode": "write", "resolved": false, "inside": false})]}))
-	"ask:paths.read_outside" in rules(call("Read", {"paths": [path({"inside": false, "exists": false})]}))
-	"ask:paths.sensitive" in rules(call("Read", {"paths": [path({"sensitive": true, "sensitive_by": "key_file"})]}))
-}
+# fails lists the rows [document, "effect:rule"] whose document does not meet the rule.
+fails(rows) := {[doc.tool.name, [c.text | some c in doc.bash.commands], want, rules(doc)] | some [doc, want] in rows; not want in rules(doc)}
 
-test_words_that_lead_nowhere_are_no_reads if {
-	not "ask:paths.read_outside" in rules(call("Bash", {"paths": [path({"inside": false, "exists": false})]}))
-	"ask:paths.read_outside" in rules(call("Bash", {"paths": [path({"inside": false})]}))
-}
-
-test_one_path_outside_is_enough if {
-	not "allow:reads.inside" in rules(call("Grep", {"paths": [path({}), path({"inside": false})]}))
-	not "allow:reads.inside" in rules(call("Read", {"paths": []}))
+# told lists the denies and asks of the rows that tell the model nothing else to do.
+told(rows) := {d.rule |
+	some [doc, _] in rows
+	some d in decisions(doc)
+	d.effect in {"deny", "ask"}
+	count(object.get(d, "agent_message", "")) < 30
 }
 
 test_modes if {
@@ -70,6 +102,7 @@ test_modes if {
 	not "allow:dev.accept_edits" in rules(edit)
 	"allow:dev.accept_edits" in rules(object.union(edit, {"session": {"mode": "acceptEdits"}}))
 	"ask:plan.write" in rules(object.union(edit, {"session": {"mode": "plan"}}))
+	not "allow:dev.accept_edits" in rules(object.union(edit, {"session": {"mode": "acceptEdits"}, "paths_plain": false, "paths": [path({"mode": "write"}), path({"mode": "write", "sensitive": true, "sensitive_by": "ci"})]}))
 }
 
 test_caller if {
@@ -93,9 +126,20 @@ test_forms if {
 		"door": "elicitation", "paths_known": false,
 		"tool": {"input": {"mcp_server_name": "ext", "message": "m", "mode": "form", "requested_schema": {"type": "object"}}},
 	})
-	rules(form) == {"deny:locked.tool"} # nothing else of any profile speaks
+	others := rules(form) - {"deny:locked.tool"}
+	others == set() # nothing else of any profile speaks
 	"deny:caller.disallowed" in rules(object.union(form, {"disallowed_by_caller": {"matched": true, "rule": "Elicitation"}}))
-	"deny:egress.metadata" in rules(object.union(form, {"url": {"host": "169.254.169.254"}}))
+	"deny:egress.metadata" in rules(object.union(form, {"url": {"host": "169.254.169.254", "ip_kind": "metadata"}}))
+}
+
+test_mcp if {
+	tool := call("mcp__a__b", {"tool": {"kind": "mcp", "server": "a", "name": "mcp__a__b"}})
+	others := rules(tool) - {"deny:locked.tool"}
+	others == set() # asked by default
+	every server in ["", "b", "A"] {
+		"deny:mcp.undeclared" in rules(object.union(tool, {"tool": {"server": server}}))
+	}
+	not "deny:mcp.undeclared" in rules(object.union(tool, {"tool": {"server": "b"}, "session": {"mcp_servers_known": false}}))
 }
 
 test_other_profiles if {
@@ -108,6 +152,23 @@ test_other_profiles if {
 	"deny:locked.outside" in rules(call("Read", {"paths": [path({"inside": false})]}))
 }
 
-test_fetch_of_metadata if {
-	"deny:egress.metadata" in rules(call("WebFetch", {"url": {"host": "169.254.169.254"}}))
+test_ceilings if {
+	"deny:budget.spent" in rules(call("Read", {"budget": {"usd": 1}}))
+	not "deny:budget.spent" in rules(call("Read", {"budget": {"usd": 1, "usd_limit": 0}}))
+	late := call("Edit", {"budget": {"usd": 0.8}})
+	"ask:budget.nearly" in rules(late)
+	not "ask:budget.nearly" in rules(object.union(late, {"budget": {"usd": 0.79}}))
+	not "ask:budget.nearly" in rules(object.union(late, {"profile": "ci"}))
+	not "ask:budget.nearly" in rules(object.union(late, {"history": {"taint": ["budget:confirmed"]}}))
+	not "ask:budget.nearly" in rules(call("Read", {"budget": {"usd": 0.9}}))
+	not "ask:budget.nearly" in rules(call("TaskList", {"budget": {"usd": 0.9}}))
+	many := call("Edit", {"budget": {"turns": 3, "turns_limit": 3}})
+	"ask:budget.turns" in rules(many)
+	not "ask:budget.turns" in rules(call("Edit", {"budget": {"turns": 3, "turns_limit": 4}}))
+	not "ask:budget.turns" in rules(object.union(many, {"history": {"taint": ["turns:confirmed"]}}))
+}
+
+test_labels_of_ceilings if {
+	labels := {d.labels | some d in decisions(call("Edit", {"budget": {"usd": 0.9, "turns": 9, "turns_limit": 3}})); d.labels}
+	labels == {{"budget": "confirmed"}, {"turns": "confirmed"}}
 }

@@ -2,6 +2,6 @@
 package gatehouse.permission
 
 decisions contains {"effect": "allow", "rule": "reads.inside"} if {
-	input.tool.name in readers
-	paths_plain
+	input.tool.name in {"Glob", "Grep", "LS", "NotebookRead", "Read"}
+	input.paths_plain == true
 }

@@ -1,85 +1,120 @@
-# Dangerous shell commands. Every command of a text is looked at, also behind
-# env, timeout, xargs, sudo, find -exec and sh -c; the raw text is searched as
-# well, for what could not be analysed.
+# Shell commands that ask for other rights, outlive the session, reach the
+# session's own gate or cannot be understood.
 package gatehouse.permission
 
 shell_text := input.tool.input.command if input.tool.name == "Bash"
 
+# What could not be analysed never runs unasked. Facts tell it for eval, code for
+# an interpreter, a decoder piped into a shell, names from variables, control and
+# invisible characters, odd blanks, more than 20 commands and text that is too long.
 decisions contains {
 	"effect": "ask", "rule": "shell.unanalysed", "severity": "medium",
 	"reason": sprintf("the shell text cannot be judged: %s", [substring(input.bash.reason, 0, 100)]),
-	"agent_message": "Write the command plainly: no eval, no code handed to an interpreter, no command names from variables.",
+	"agent_message": "Write the command plainly: no eval, no code handed to an interpreter (put it into a file of the workspace and run that), no command names from variables, at most 20 commands, plain blanks and letters.",
 } if {
 	input.tool.name == "Bash"
-	not input.bash.ok
+	input.bash.ok == false
 }
 
 decisions contains {
+	"effect": "ask", "rule": "shell.look_alike", "severity": "high",
+	"reason": "the shell text mixes letters of several alphabets in one word, so it may not be what it looks like",
+	"agent_message": "Spell every word with letters of one alphabet; commands and paths here are plain ASCII.",
+} if {
+	input.tool.name == "Bash"
+	input.bash.features.mixed_script == true
+}
+
+about.privilege contains {
 	"effect": "deny", "rule": "shell.privilege", "severity": "critical",
 	"reason": sprintf("%s asks for other rights", [c.name.basename]),
-	"agent_message": "Work with the rights you have.",
+	"agent_message": "Run the command without it: sessions work with the rights they have. If that is not enough, say what an administrator has to do.",
 } if {
 	some c in input.bash.commands
-	c.name.basename in {"sudo", "su", "doas", "pkexec", "nsenter", "runuser", "gosu", "run0", "setpriv", "chroot"}
+	"privilege" in families[c.name.basename]
 }
 
-decisions contains {
+about.rights contains {
 	"effect": "deny", "rule": "shell.privilege", "severity": "critical",
-	"reason": "starts a container with the rights of the host",
+	"reason": sprintf("%s lets a program run with its owner's rights", [short(c.text)]),
+	"agent_message": "Use chmod +x or a mode without set-user-ID and set-group-ID, such as 755.",
 } if {
 	some c in input.bash.commands
-	c.name.basename in {"docker", "podman", "nerdctl"}
+	c.name.basename == "chmod"
 	some a in c.args
-	regex.match(`^(--privileged|--pid=host|--cap-add|--userns=host|--device)`, a.value)
+	regex.match(`^([ugoa]*[+=][rwxXt]*s.*|0?[4267][0-7]{3})$`, a.value)
 }
 
-decisions contains {
-	"effect": "deny", "rule": "shell.own_session", "severity": "critical",
-	"reason": sprintf("%s would start or steer a session from within one", [c.name.basename]),
-} if {
-	some c in input.bash.commands
-	c.name.basename in {"gatehouse", "claude"}
-}
-
-decisions contains {
+about.persistence contains {
 	"effect": "deny", "rule": "shell.persistence", "severity": "high",
 	"reason": sprintf("%s starts programs later, when nobody looks", [c.name.basename]),
+	"agent_message": "Run the program now, in this session; say what should run later and a person will schedule it.",
 } if {
 	some c in input.bash.commands
-	c.name.basename in {"crontab", "launchctl", "at", "batch", "schtasks"}
+	"persistence" in families[c.name.basename]
 }
 
-decisions contains {
+about.service contains {
 	"effect": "deny", "rule": "shell.persistence", "severity": "high",
-	"reason": "systemctl starts programs later, when nobody looks",
+	"reason": sprintf("%s starts programs later, when nobody looks", [short(c.text)]),
+	"agent_message": "Only systemctl status, show, cat and list-units are allowed; say which service should change.",
 } if {
 	some c in input.bash.commands
-	c.name.basename == "systemctl"
+	"service" in families[c.name.basename]
 	some a in c.args
-	a.value in {"enable", "link", "edit", "start", "restart"}
+	a.value in {"enable", "reenable", "link", "edit", "start", "restart", "reload-or-restart", "set-default", "enable-linger", "daemon-reload"}
 }
 
-decisions contains {
-	"effect": "ask", "rule": "shell.publish", "severity": "high",
-	"reason": sprintf("%s publishes", [short(c.text)]),
+about.environment contains {
+	"effect": "ask", "rule": "shell.environment", "severity": "medium",
+	"reason": "shows every environment variable, some of which may be secrets",
+	"agent_message": "Name the variable you need, as in: echo \"$LANG\".",
 } if {
 	some c in input.bash.commands
-	publishes[c.name.basename] in {a.value | some a in c.args}
+	prints_environment(c)
 	not satisfied
 }
 
-publishes := {
-	"npm": "publish", "pnpm": "publish", "yarn": "publish", "cargo": "publish", "gem": "push",
-	"twine": "upload", "docker": "push", "podman": "push", "gh": "release", "poetry": "publish", "uv": "publish",
+prints_environment(c) if c.name.basename == "printenv"
+
+prints_environment(c) if {
+	c.name.basename == "env"
+	every a in c.args {
+		a.flag
+	}
 }
 
-decisions contains {
-	"effect": "ask", "rule": "shell.container", "severity": "medium",
-	"reason": sprintf("%s runs a container", [c.name.basename]),
+# A program that hands on the contents of files is told by nobody which, if their
+# names are only known when it runs.
+about.contents contains {
+	"effect": "ask", "rule": "shell.computed", "severity": "medium",
+	"reason": sprintf("%s: which file that is, is only known when it runs", [short(c.text)]),
+	"agent_message": "Write the file's name out, without variables and substitutions; run once for each file.",
 } if {
 	some c in input.bash.commands
-	c.name.basename in {"docker", "podman", "nerdctl"}
+	"contents" in families[c.name.basename]
 	some a in c.args
-	a.value in {"run", "exec", "compose"}
-	not satisfied
+	computed(a)
+}
+
+about.contents contains {
+	"effect": "ask", "rule": "shell.computed", "severity": "medium",
+	"reason": sprintf("%s: which file that is, is only known when it runs", [short(c.text)]),
+	"agent_message": "Write the file's name out, without variables and substitutions; run once for each file.",
+} if {
+	some c in input.bash.commands
+	"contents" in families[c.name.basename]
+	some r in c.redirects
+	r.static == false
+	r.writes == false
+	is_null(r.heredoc)
+	r.op != "<<<"
+}
+
+# patterns, braces and ~ are resolved by facts
+computed(a) if {
+	a.static == false
+	a.glob == false
+	a.brace == false
+	a.tilde == false
 }

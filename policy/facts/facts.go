@@ -7,13 +7,15 @@
 // path that cannot be resolved is not inside, a shell text that cannot be
 // understood is not ok. Start with [Resolver] for paths, [Analyse] for shell
 // text and [Mentions] for prompts. Nothing here opens a file's content but
-// [GitRunsPrograms], which reads a bounded part of a repository's own config.
+// [GitRunsPrograms], which reads a bounded part of a repository's own config;
+// folders are listed within bounds for patterns and for hard links.
 package facts
 
 import (
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
-	"unicode"
 )
 
 // Mode says what a call does to a path.
@@ -27,105 +29,157 @@ const (
 
 // Path is what is known about one path. Absent things are empty, never missing.
 type Path struct {
-	Arg         string   `json:"arg"`          // JSON pointer to the argument in the tool's input
-	Raw         string   `json:"raw"`          // as the caller wrote it
-	Abs         string   `json:"abs"`          // absolute and cleaned, links not followed
-	Real        string   `json:"real"`         // absolute, links followed; empty when that is impossible
-	Inside      bool     `json:"inside"`       // Abs and Real lie in a root, by path segment
-	Root        string   `json:"root"`         // the root that holds Real, empty when outside
-	Resolved    bool     `json:"resolved"`     // Abs and Real are certain; else Inside is false for want of knowledge
-	Exists      bool     `json:"exists"`       // something is there now
-	Symlink     bool     `json:"symlink"`      // a link was followed
-	Hardlink    bool     `json:"hardlink"`     // the same file as a protected one, under another name
-	Nlink       int      `json:"nlink"`        // names of the file; 0 when it does not exist or nobody can tell
-	Mode        Mode     `json:"mode"`         // read or write
-	Protected   bool     `json:"protected"`    // nobody may do this to it
-	ProtectedBy string   `json:"protected_by"` // name of the protection, empty when none
-	Sensitive   bool     `json:"sensitive"`    // somebody should look first
-	SensitiveBy string   `json:"sensitive_by"`
-	IsRoot      bool     `json:"is_root"` // a root, the working folder, the home folder, / or a folder above one of them
-	Flags       []string `json:"flags"`   // of [PathFlags], sorted
-	Glob        *Glob    `json:"glob"`    // nil for a plain path
+	Arg         string   `json:"arg" doc:"JSON pointer to the argument in the tool's input"`
+	Raw         string   `json:"raw" doc:"as the caller wrote it"`
+	Abs         string   `json:"abs" doc:"absolute and cleaned, links not followed"`
+	Real        string   `json:"real" doc:"absolute, links followed; empty when that is impossible"`
+	Inside      bool     `json:"inside" doc:"abs and real lie in a root, by path segment"`
+	Root        string   `json:"root" doc:"the root that holds real; empty when outside"`
+	Resolved    bool     `json:"resolved" doc:"abs and real are certain; else inside is false for want of knowledge"`
+	Exists      bool     `json:"exists" doc:"something is there now"`
+	Symlink     bool     `json:"symlink" doc:"a link was followed"`
+	Hardlink    bool     `json:"hardlink" doc:"the same file as a secret or protected one, under another name"`
+	Nlink       int      `json:"nlink" doc:"names of the file; 0 when it does not exist or nobody can tell"`
+	Mode        Mode     `json:"mode" doc:"what the call does to it" enum:"read,write"`
+	Protected   bool     `json:"protected" doc:"nobody may do this to it"`
+	ProtectedBy string   `json:"protected_by" doc:"name of the protection; empty when none"`
+	Sensitive   bool     `json:"sensitive" doc:"somebody should look first"`
+	SensitiveBy string   `json:"sensitive_by" doc:"why somebody should look; empty when nobody need"`
+	IsRoot      bool     `json:"is_root" doc:"a root, the working folder, the home folder, a folder of Gatehouse, / or a folder above one of them"`
+	Flags       []string `json:"flags" doc:"what is odd about it, sorted: backslash, blank, control, dangling, device, drive, home, invisible, mixed_script, percent, scheme, tilde"`
+	Glob        *Glob    `json:"glob" doc:"null for a plain path"`
 }
 
 // Glob is what a pattern may meet.
 type Glob struct {
-	Pattern          string   `json:"pattern"`
-	MatchesProtected bool     `json:"matches_protected"` // it could name a secret
-	Matches          []string `json:"matches"`           // absolute, at most [MaxMatches]
-	Truncated        bool     `json:"truncated"`         // there are more, or nobody could look
+	Pattern          string   `json:"pattern" doc:"as written"`
+	MatchesProtected bool     `json:"matches_protected" doc:"it spells a protected name, meets a protected file, or has more alternatives than were looked at"`
+	Matches          []string `json:"matches" doc:"what it meets now: absolute, sorted, at most 32"`
+	Truncated        bool     `json:"truncated" doc:"there may be more: too many to list, or nobody could look"`
 }
 
 // MaxMatches bounds the files listed for one pattern.
 const MaxMatches = 32
 
 // Resolver resolves the paths of one call. Cwd and Roots are absolute with
-// links resolved; Home may be empty, then ~ is outside.
+// links resolved; Home may be empty, then ~ is outside. Make it with
+// [NewResolver], which shares what is the same for all calls and remembers,
+// within this call only, what the file system said. A literal works too and
+// remembers nothing. It may be copied and changed; it is not for several
+// goroutines at once.
 type Resolver struct {
 	Cwd       string
+	Start     string // folder the session began in, as precious as Cwd; may be empty
 	Roots     []string
 	Home      string
-	Protected []string // further absolute files or folders nobody may write
+	Protected []string // further absolute files or folders nobody may write; without effect after NewResolver
+
+	places *Places // nil: made from Protected
+	memory *memory // nil: made for one Resolve
+}
+
+// NewResolver returns the resolver of one call.
+func NewResolver(places *Places, cwd string, roots []string) Resolver {
+	return Resolver{Cwd: cwd, Roots: roots, Home: places.home, places: places, memory: &memory{}}
+}
+
+func (r Resolver) ready() Resolver {
+	if r.places == nil {
+		r.places = NewPlaces(r.Home, r.Protected)
+	}
+	if r.memory == nil {
+		r.memory = &memory{}
+	}
+	return r
 }
 
 // Resolve says where raw leads. A path with blanks around it is looked at
 // both ways, because the CLI trims it and a shell does not.
 func (r Resolver) Resolve(raw string, mode Mode) Path {
+	r = r.ready()
 	p := Path{Raw: raw, Mode: mode}
-	spellings := []string{trim(raw)}
-	if spellings[0] != raw {
-		spellings = append(spellings, raw)
-	}
-	p.Resolved = !ambiguous(raw)
+	marks := textMarks(raw)
+	p.Resolved = len(raw) <= maxPath && marks&(markControl|markUnclear) == 0
 	p.Inside = p.Resolved
-	for i, s := range spellings {
-		r.look(&p, s, i == 0)
+	trimmed := trim(raw)
+	marks |= r.look(&p, trimmed, true)
+	if trimmed != raw {
+		marks |= r.look(&p, raw, false)
 	}
 	if !p.Inside {
 		p.Root = ""
 	}
+	p.Flags = marks.names()
 	return p
 }
 
+// maxPath bounds the bytes of a path that is resolved; no kernel takes more.
+const maxPath = 4096
+
 // look adds one spelling's facts. The kernel follows a link before it takes
 // "..", Node cleans first; both readings must stay inside.
-func (r Resolver) look(p *Path, s string, first bool) {
+func (r Resolver) look(p *Path, s string, first bool) marks {
 	joined, ok := r.join(s)
-	if !ok {
+	if !ok || len(joined) > 2*maxPath {
 		p.Inside, p.Resolved = false, false
-		r.protect(p, filepath.Clean(string(filepath.Separator)+s)) // its names still tell
-		return
+		for _, names := range []string{s, s[:max(0, strings.IndexByte(s, 0))]} { // the names still tell, also before a NUL
+			v := r.places.judge(filepath.Clean(string(filepath.Separator) + names))
+			v.apply(p)
+		}
+		return 0
 	}
 	abs := filepath.Clean(joined)
 	if first {
 		p.Abs = abs
 	}
-	r.protect(p, abs)
 	p.Inside = p.Inside && r.root(abs) != ""
-	readings := []string{abs, joined}
-	if abs == joined {
-		readings = readings[:1]
+	found := r.reading(p, abs, first)
+	if abs != joined && climbs(joined) {
+		found |= r.reading(p, joined, false)
 	}
-	for i, spelling := range readings {
-		t, err := follow(spelling)
-		if err != nil {
-			p.Inside, p.Resolved = false, false
-			continue
-		}
-		if first && i == 0 {
-			p.Real, p.Exists, p.Symlink, p.Root = t.real, t.exists, t.links > 0, r.root(t.real)
-		}
-		p.Inside = p.Inside && r.root(t.real) != ""
-		if t.real != abs {
-			r.protect(p, t.real)
+	if r.Home != "" && within(r.Home, abs) {
+		found |= markHome
+	}
+	return found
+}
+
+// reading adds where one spelling leads and what protects the places it names.
+func (r Resolver) reading(p *Path, spelling string, first bool) marks {
+	at := r.visit(spelling)
+	at.named.apply(p)
+	at.led.apply(p)
+	p.IsRoot = p.IsRoot || r.holds(spelling) || at.real != spelling && r.holds(at.real)
+	if !at.certain {
+		p.Inside, p.Resolved = false, false
+		return at.marks()
+	}
+	if first {
+		p.Real, p.Exists, p.Symlink, p.Root = at.real, at.exists, at.links > 0, r.root(at.real)
+		p.Nlink = int(at.node.nlink)
+	}
+	p.Inside = p.Inside && r.root(at.real) != ""
+	r.hardlink(p, at.real, at.node)
+	found := at.marks()
+	if r.Home != "" && within(r.Home, at.real) {
+		found |= markHome
+	}
+	return found
+}
+
+// holds reports whether abs is a folder whose loss takes everything with it.
+func (r Resolver) holds(abs string) bool {
+	for _, root := range r.Roots {
+		if root != "" && within(abs, root) {
+			return true
 		}
 	}
+	return r.Cwd != "" && within(abs, r.Cwd) || r.Start != "" && within(abs, r.Start) || r.Home != "" && within(abs, r.Home) || r.places.above(abs) || abs == filepath.Dir(abs)
 }
 
 // join makes s absolute without cleaning it.
 func (r Resolver) join(s string) (string, bool) {
 	switch {
-	case strings.ContainsRune(s, 0):
+	case strings.IndexByte(s, 0) >= 0:
 		return "", false
 	case s == "~" || strings.HasPrefix(s, "~/"):
 		return r.Home + s[1:], r.Home != ""
@@ -133,63 +187,19 @@ func (r Resolver) join(s string) (string, bool) {
 		return "", false // another account's home, or a shell's own spelling
 	case filepath.IsAbs(s):
 		return s, true
-	case filepath.VolumeName(s) != "" || !filepath.IsAbs(r.Cwd):
-		return "", false // C:x is relative to a folder we do not know
+	case runtime.GOOS == "windows" && (filepath.VolumeName(s) != "" || s != "" && os.IsPathSeparator(s[0])):
+		return "", false // C:x and \x are relative to a place we do not know
+	case !filepath.IsAbs(r.Cwd):
+		return "", false
 	}
 	return r.Cwd + string(filepath.Separator) + s, true
 }
 
 func (r Resolver) root(abs string) string {
 	for _, root := range r.Roots {
-		if Within(root, abs) {
+		if within(root, abs) {
 			return root
 		}
 	}
 	return ""
-}
-
-func (r Resolver) protect(p *Path, abs string) {
-	if by := r.protection(abs, p.Mode); by != "" && !p.Protected {
-		p.Protected, p.ProtectedBy = true, by
-	}
-	if by := sensitivity(abs, p.Mode); by != "" && !p.Sensitive {
-		p.Sensitive, p.SensitiveBy = true, by
-	}
-	for _, top := range append([]string{r.Cwd, r.Home}, r.Roots...) {
-		p.IsRoot = p.IsRoot || (top != "" && Within(abs, top))
-	}
-	p.IsRoot = p.IsRoot || abs == filepath.Dir(abs)
-}
-
-// Within reports whether path is root or below it, by path segment. Both must
-// be absolute and clean; a relative or empty one is not within anything.
-func Within(root, path string) bool {
-	if !filepath.IsAbs(root) || !filepath.IsAbs(path) {
-		return false
-	}
-	rel, err := filepath.Rel(root, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
-}
-
-// trim removes what the CLI's own trim removes.
-func trim(s string) string {
-	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '\uFEFF' })
-}
-
-// ambiguous reports text whose Unicode normal form may name another file: the
-// CLI normalises paths, and a link may lie under the normalised name.
-func ambiguous(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool {
-		switch {
-		case r < 0x300:
-			return r < 0x20 || r == 0x7f
-		case r == unicode.ReplacementChar || unicode.Is(unicode.M, r) || unicode.Is(unicode.Cf, r):
-			return true
-		case r >= 0x1100 && r <= 0x11FF, r >= 0x1F00 && r <= 0x206F, r >= 0x2100 && r <= 0x214F:
-			return true
-		case r >= 0xF900 && r <= 0xFAFF, r >= 0x2F800 && r <= 0x2FA1F:
-			return true
-		}
-		return r == 0x374 || r == 0x37E || r == 0x387 || r == 0x2329 || r == 0x232A
-	})
 }

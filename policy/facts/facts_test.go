@@ -87,7 +87,7 @@ func TestProtection(t *testing.T) {
 		"/proc/self/environ": "process_memory", "/proc/1/environ": "process_memory", "/proc/cpuinfo": "",
 		"~/.claude/.credentials.json": "cli_credentials", "~/.claude.json": "cli_credentials", ".claude/settings.json": "",
 	} {
-		if got := r.protection(mustAbs(r, raw), Read); got != want {
+		if got := protectedBy(mustAbs(r, raw), Read); got != want {
 			t.Errorf("read %q: protected by %q, want %q", raw, got, want)
 		}
 	}
@@ -96,7 +96,7 @@ func TestProtection(t *testing.T) {
 		".claude/hooks/x.sh": "cli_hooks", ".mcp.json": "mcp_servers", ".git/hooks/pre-commit": "git_metadata", ".git/config": "git_metadata",
 		".git": "git_metadata", ".gitignore": "", ".gatehouse/x.rego": "gatehouse", "main.go": "",
 	} {
-		if got := r.protection(mustAbs(r, raw), Write); got != want {
+		if got := protectedBy(mustAbs(r, raw), Write); got != want {
 			t.Errorf("write %q: protected by %q, want %q", raw, got, want)
 		}
 	}
@@ -105,6 +105,18 @@ func TestProtection(t *testing.T) {
 			t.Errorf("write %q: sensitive by %q, want %q", raw, got, want)
 		}
 	}
+}
+
+func protectedBy(abs string, mode Mode) string {
+	v := NewPlaces("", nil).judge(abs)
+	return v.protection(mode)
+}
+
+func sensitivity(abs string, mode Mode) string {
+	p := Path{Mode: mode}
+	v := NewPlaces("", nil).judge(abs)
+	v.apply(&p)
+	return p.SensitiveBy
 }
 
 func mustAbs(r Resolver, raw string) string {
@@ -117,6 +129,13 @@ func TestDenyReadRules(t *testing.T) {
 	for _, want := range []string{"**/.env", "**/.env.*", "**/*.pem", "~/.ssh/**", "//proc/**", "**/id_rsa", "~/.claude/.credentials.json", "~/.claude.json"} {
 		if !slices.Contains(rules, want) {
 			t.Errorf("no rule %q", want)
+		}
+	}
+	for _, row := range secrets { // each row has its rules, or stands beside one that covers it
+		name := strings.Trim(row.pattern, "/")
+		covered := slices.ContainsFunc(rules, func(r string) bool { return strings.Contains(r, name) })
+		if row.rules == nil && !covered || row.rules != nil && len(row.rules) == 0 && !strings.HasPrefix(name, "proc/") {
+			t.Errorf("no rule for %q", row.pattern)
 		}
 	}
 	for _, r := range rules {

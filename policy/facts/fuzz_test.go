@@ -6,51 +6,59 @@ import (
 	"testing"
 )
 
-func FuzzAnalyse(f *testing.F) {
-	for _, seed := range []string{"ls", "a $(b) `c` <(d)", "bash -c 'eval x'", "env A=1 xargs rm", "f(){ :;}", "cat <<X\nX", "a >&2 2>/dev/null", "git -c a=b push"} {
-		f.Add(seed)
-	}
-	r := Resolver{Cwd: "/w", Roots: []string{"/w"}, Home: "/h"}
-	f.Fuzz(func(t *testing.T, text string) {
-		s, paths := r.Shell(text)
-		if s.OK != (s.Reason == "") {
-			t.Fatalf("ok %v with reason %q", s.OK, s.Reason)
-		}
-		for _, c := range s.Commands {
-			if s.OK && c.Name.Basename == "" && len(c.Redirects) == 0 {
-				t.Fatalf("a command without a name is ok: %+v", c)
-			}
-		}
-		for _, p := range paths {
-			checkPath(t, r, p)
-		}
-	})
-}
-
 func FuzzResolve(f *testing.F) {
-	for _, seed := range []string{"a/../b", "~/x", "/etc/passwd", " .env ", "a//b/./c", "..", "\x00", "link/../../x"} {
+	for _, seed := range []string{"a/../b", "~/x", "/etc/passwd", " .env ", "a//b/./c", "..", "\x00", "link/../../x", "in/../out/c.txt", "loop/x", "/proc/self/cwd/x",
+		"gone/../src", "src/a.go/", "GIT~1/x", "a\u200b", "C:\\x", "src/*", "{a,b}/**/[!x]?", "~/.s*/*", "/dev/fd/0"} {
 		f.Add(seed)
 	}
 	root := tree(f)
-	r := resolver(root)
+	places := NewPlaces(filepath.Join(filepath.Dir(root), "home"), []string{filepath.Join(root, "guard")})
 	f.Fuzz(func(t *testing.T, raw string) {
-		checkPath(t, r, r.Resolve(raw, Read))
-		checkPath(t, r, r.Resolve(raw, Write))
-		for _, p := range r.Paths("Grep", map[string]any{"path": raw, "glob": raw}) {
+		r := NewResolver(places, root, []string{root})
+		read, written := r.Resolve(raw, Read), r.Resolve(raw, Write)
+		if again := (resolver(root)).Resolve(raw, Read); read.Inside != again.Inside || read.Real != again.Real {
+			t.Fatalf("%q: %+v with a memory, %+v without", raw, read, again)
+		}
+		if read.Protected && !written.Protected {
+			t.Fatalf("%q: read is protected, write is not", raw)
+		}
+		for _, p := range append(r.Paths("Grep", map[string]any{"path": raw, "glob": raw}), read, written, r.Pattern(raw, Write)) {
 			checkPath(t, r, p)
+			if p.Glob != nil && len(p.Glob.Matches) > MaxMatches {
+				t.Fatalf("%q: %d matches", raw, len(p.Glob.Matches))
+			}
 		}
 	})
 }
 
-// checkPath holds for every path: what is inside lies below a root.
+// checkPath holds for every path: what is inside lies below a root, by other
+// means than the resolver's.
 func checkPath(t *testing.T, r Resolver, p Path) {
 	t.Helper()
-	if !p.Inside {
-		return
+	if err := trusted(p, r.Roots); err != nil {
+		t.Fatalf("%v: %+v", err, p)
 	}
-	if !p.Resolved || r.root(p.Abs) == "" || r.root(p.Real) == "" || p.Abs != filepath.Clean(p.Abs) {
-		t.Fatalf("inside, but %+v", p)
+}
+
+func FuzzDescribeURL(f *testing.F) {
+	for _, seed := range []string{"http://a", "https://u@h:1/", "http:\\\\x", "http://0x7f.1", "http://[::1]", "http://\uff11", "//x", "file:///x", "a:b@c"} {
+		f.Add(seed)
 	}
+	f.Fuzz(func(t *testing.T, text string) {
+		u := DescribeURL(text)
+		if danger(u.IPKind) == 0 && u.IPKind != "none" || u.Host == "" && u.Port != "" {
+			t.Fatalf("%q: %+v", text, u)
+		}
+		if !isASCII(u.Host) || strings.ContainsAny(u.Host, "/@\\?# ") || u.Host != strings.ToLower(u.Host) {
+			t.Fatalf("%q: host %q", text, u.Host)
+		}
+		if u.Host == "" || strings.Contains(u.Host, ":") {
+			return
+		}
+		if again := DescribeURL("http://" + u.Host); again.Host != u.Host {
+			t.Fatalf("%q: host %q, read again %+v", text, u.Host, again)
+		}
+	})
 }
 
 func FuzzMentions(f *testing.F) {

@@ -1,104 +1,92 @@
 package facts
 
-import (
-	"io"
-	"os"
-	"path/filepath"
-	"regexp"
-	"strings"
-
-	"github.com/gatehouse-mcp/gatehouse/internal/regular"
-)
+import "strings"
 
 // Git is what is known about a git command.
 type Git struct {
-	Subcommand  string   `json:"subcommand"`
-	Globals     []string `json:"globals"`      // options before the subcommand, with their values
-	COptions    []string `json:"c_options"`    // keys set by -c and --config-env, letters lowered
-	Args        []string `json:"args"`         // words after the subcommand
-	Paths       []Path   `json:"paths"`        // pathspecs and the path part of rev:path
-	Writes      bool     `json:"writes"`       // changes the repository or the working tree; true in doubt
-	Network     bool     `json:"network"`      // talks to another repository; true in doubt
-	RunsProgram bool     `json:"runs_program"` // may start a program named by options or the repository's configuration; true in doubt
+	Subcommand  string   `json:"subcommand" doc:"as written; empty when there is none or it is only known at run time"`
+	Globals     []string `json:"globals" doc:"options before the subcommand, with their values"`
+	COptions    []string `json:"c_options" doc:"keys set by -c and --config-env, letters lowered"`
+	Args        []string `json:"args" doc:"words after the subcommand"`
+	Paths       []Path   `json:"paths" doc:"pathspecs behind --, words that name existing files, and the path part of rev:path, which counts from the repository's top"`
+	Writes      bool     `json:"writes" doc:"changes the repository, the working tree or a file; true in doubt"`
+	Network     bool     `json:"network" doc:"talks to another repository; true in doubt"`
+	RunsProgram bool     `json:"runs_program" doc:"may start a program named by options, by hooks or by the repository's configuration; true in doubt"`
+
+	args int // index of the first of Args in the command's words
 }
 
-// gitFacts reads the arguments of a git command.
-func gitFacts(c Command) *Git {
+// gitValued are global options whose value is the next word.
+var gitValued = setOf("-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source")
+
+// gitPlain are global options that change nothing but the looks.
+var gitPlain = setOf("-C", "-P", "--no-pager", "--no-optional-locks", "--no-replace-objects", "--no-lazy-fetch", "--no-advice",
+	"--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs", "--version", "-v", "--html-path", "--man-path", "--info-path")
+
+// gitFacts reads the words of a git command. What the repository itself may
+// start is added by [Resolver.Shell].
+func gitFacts(c *Command) *Git {
 	if c.Name.Basename != "git" {
 		return nil
 	}
-	g := Git{Writes: true, Network: true, RunsProgram: true, Paths: []Path{}}
-	words := make([]string, len(c.Args))
-	for i, a := range c.Args {
-		words[i] = a.Value
+	g := &Git{Globals: []string{}, COptions: []string{}, Args: []string{}, Paths: []Path{}}
+	known, i := true, 0
+	for i < len(c.Args) && c.Args[i].Flag {
+		known = g.global(c.Args, &i) && known
 	}
-	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
-		n := 1
-		switch w := words[0]; {
-		case w == "-c" || w == "-C" || w == "--git-dir" || w == "--work-tree" || w == "--namespace" || w == "--config-env" || w == "--exec-path" || w == "--super-prefix":
-			n = min(2, len(words))
-			if (w == "-c" || w == "--config-env") && n == 2 {
-				g.COptions = append(g.COptions, key(words[1]))
-			}
-		case strings.HasPrefix(w, "--config-env="):
-			g.COptions = append(g.COptions, key(w[len("--config-env="):]))
+	if g.args = i; i < len(c.Args) {
+		if c.Args[i].Static {
+			g.Subcommand = c.Args[i].Value
 		}
-		g.Globals = append(g.Globals, words[:n]...)
-		words = words[n:]
+		known = known && c.Args[i].Static
+		g.args = i + 1
 	}
-	if len(words) > 0 {
-		g.Subcommand, g.Args = words[0], words[1:]
+	for _, a := range c.Args[g.args:] {
+		g.Args = append(g.Args, a.Value)
 	}
-	g.Globals, g.COptions, g.Args = full(g.Globals), full(g.COptions), full(g.Args)
-	return &g
+	g.judge(c.Args[g.args:])
+	if !known {
+		g.Writes, g.RunsProgram = g.Writes || g.Subcommand == "", true
+		g.Network = g.Network || g.Subcommand == ""
+	}
+	for _, v := range c.Env {
+		g.RunsProgram = g.RunsProgram || steers(v.Name) || v.Name == "*"
+	}
+	return g
 }
 
-func key(assignment string) string {
+// global takes one option before the subcommand; it reports whether the
+// option leaves alone what git starts and where.
+func (g *Git) global(args []Word, i *int) (plain bool) {
+	a := args[*i]
+	n := 1
+	if gitValued[a.Value] && *i+1 < len(args) {
+		n = 2
+	}
+	for _, w := range args[*i : *i+n] {
+		g.Globals = append(g.Globals, w.Value)
+		plain = w.Static
+	}
+	*i += n
+	switch v := a.Value; {
+	case (v == "-c" || v == "--config-env") && n == 2:
+		return g.configured(args[*i-1].Value) && args[*i-1].Static
+	case strings.HasPrefix(v, "--config-env="):
+		return g.configured(v[len("--config-env="):])
+	default:
+		return plain && a.Static && gitPlain[v]
+	}
+}
+
+// configured notes a key that is set for this command alone.
+func (g *Git) configured(assignment string) (plain bool) {
 	k, _, _ := strings.Cut(assignment, "=")
-	return strings.ToLower(k)
-}
-
-// maxGitConfig bounds how much of a repository's configuration is read; a
-// longer one counts as running programs.
-const maxGitConfig = 64 << 10
-
-// executing finds keys of a git configuration that start programs or read
-// further configuration. It matches too much rather than too little.
-var executing = regexp.MustCompile(`(?i)textconv|external|clean|smudge|process|fsmonitor|include|program|command|pager|hooks|editor|attributesfile|alias|askpass|helper|worktree|promisor|partialclone|uploadpack|\\`)
-
-// GitRunsPrograms reports whether a git command in cwd might start a program
-// that the repository itself names: a filter, a monitor, a pager. It is true
-// in every doubt, and false where there is no repository at all.
-func GitRunsPrograms(cwd string) bool {
-	for dir := cwd; ; dir = filepath.Dir(dir) {
-		if exists(filepath.Join(dir, "HEAD")) && exists(filepath.Join(dir, "objects")) {
-			return true // git takes the folder itself for a repository
-		}
-		meta := filepath.Join(dir, ".git")
-		if exists(meta) {
-			return configRuns(filepath.Join(meta, "config")) || exists(filepath.Join(meta, "modules")) || exists(filepath.Join(meta, "config.worktree"))
-		}
-		if dir == filepath.Dir(dir) {
-			return false
+	k = strings.ToLower(k)
+	g.COptions = append(g.COptions, k)
+	for _, prefix := range []string{"color.", "column.", "advice.", "user.", "i18n.", "core.quotepath", "core.abbrev", "log.date", "status.short", "status.branch", "diff.renames", "diff.context", "init.defaultbranch"} {
+		if strings.HasPrefix(k, prefix) {
+			return true
 		}
 	}
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
-func configRuns(path string) bool {
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return true // also where .git is a file that points elsewhere
-	}
-	f, err := regular.Open(path)
-	if err != nil {
-		return true
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxGitConfig+1))
-	return err != nil || len(text) > maxGitConfig || executing.Match(text)
+	return false
 }

@@ -1,43 +1,13 @@
 package facts
 
-import (
-	"path"
-	"path/filepath"
-	"slices"
-	"strings"
-	"unicode"
-)
-
-// protection is one row of the table of protected places. Its pattern is
-// matched against every run of path segments, letters folded, so a row holds
-// at any depth; a row that ends in "/" covers everything below.
-type protection struct {
-	name    string   // protected_by
-	pattern string   // slash-separated globs
-	except  []string // last segments that are not meant
-	rules   []string // the same in the CLI's rule syntax; nil = "**/" + pattern
-
-	want  []string // pattern, folded and split; filled by [prepared]
-	below bool     // pattern ended in "/"
-}
-
-// prepared splits the patterns of a table once.
-func prepared(table []protection) []protection {
-	for i := range table {
-		row := &table[i]
-		row.below = strings.HasSuffix(row.pattern, "/")
-		row.want = strings.Split(fold(strings.TrimSuffix(row.pattern, "/")), "/")
-		for j, e := range row.except {
-			row.except[j] = fold(e)
-		}
-	}
-	return table
-}
+import "strings"
 
 // secrets may be neither read nor written.
-var secrets = prepared([]protection{
+var secrets = []protection{
 	{name: "env_file", pattern: ".env"},
 	{name: "env_file", pattern: ".env.*", except: []string{".env.example"}},
+	{name: "env_file", pattern: ".env-*", except: []string{".env-example"}},
+	{name: "env_file", pattern: ".env_*", except: []string{".env_example"}},
 	{name: "env_file", pattern: ".envrc"},
 	{name: "private_key", pattern: "*.pem"},
 	{name: "private_key", pattern: "id_rsa"},
@@ -47,6 +17,7 @@ var secrets = prepared([]protection{
 	{name: "private_key", pattern: "*.p12"},
 	{name: "private_key", pattern: "*.pfx"},
 	{name: "private_key", pattern: "*.kdbx"},
+	{name: "private_key", pattern: "*.ppk"},
 	{name: "ssh", pattern: ".ssh/"},
 	{name: "aws", pattern: ".aws/"},
 	{name: "gnupg", pattern: ".gnupg/"},
@@ -62,49 +33,165 @@ var secrets = prepared([]protection{
 	{name: "login_file", pattern: ".pgpass"},
 	{name: "login_file", pattern: ".git-credentials"},
 	{name: "login_file", pattern: ".config/git/credentials"},
+	{name: "login_file", pattern: ".cargo/credentials"},
+	{name: "login_file", pattern: ".cargo/credentials.toml"},
+	{name: "login_file", pattern: ".gem/credentials"},
+	{name: "login_file", pattern: ".terraform.d/credentials.tfrc.json"},
+	{name: "login_file", pattern: ".vault-token"},
+	{name: "password_store", pattern: ".password-store/"},
+	{name: "password_store", pattern: "library/keychains/"},
+	{name: "password_store", pattern: ".local/share/keyrings/"},
+	{name: "account_passwords", pattern: "/etc/shadow"},
+	{name: "account_passwords", pattern: "/etc/shadow-"},
+	{name: "account_passwords", pattern: "/etc/gshadow"},
 	{name: "cli_credentials", pattern: ".claude/.credentials.json"},
 	{name: "cli_credentials", pattern: ".claude.json"},
 	{name: "process_memory", pattern: "proc/*/environ", rules: []string{"//proc/**"}},
 	{name: "process_memory", pattern: "proc/*/task/*/environ", rules: []string{}},
 	{name: "process_memory", pattern: "proc/*/mem", rules: []string{}},
+	{name: "process_memory", pattern: "proc/*/task/*/mem", rules: []string{}},
 	{name: "process_memory", pattern: "proc/*/fd/", rules: []string{}},
-})
+	{name: "process_memory", pattern: "/proc/kcore", rules: []string{}},
+	{name: "process_memory", pattern: "/dev/mem"},
+}
 
-// guards may not be written: they decide what later calls may do.
-var guards = prepared([]protection{
+// guards may not be written: they decide what later calls may do, or start
+// programs behind the session's back.
+var guards = []protection{
 	{name: "cli_settings", pattern: ".claude/settings*.json"},
 	{name: "cli_settings", pattern: "managed-settings*.json"},
+	{name: "cli_settings", pattern: "managed-settings.d/"},
+	{name: "cli_settings", pattern: "/etc/claude-code/"},
 	{name: "cli_hooks", pattern: ".claude/hooks/"},
+	{name: "cli_plugins", pattern: ".claude/plugins/"},
 	{name: "mcp_servers", pattern: ".mcp.json"},
+	{name: "mcp_servers", pattern: "managed-mcp.json"},
 	{name: "git_metadata", pattern: ".git/"},
 	{name: "git_config", pattern: ".gitconfig"},
 	{name: "git_config", pattern: ".config/git/"},
+	{name: "git_config", pattern: "/etc/gitconfig"},
+	{name: "git_hooks", pattern: ".husky/"},
+	{name: "git_hooks", pattern: ".githooks/"},
 	{name: "gatehouse", pattern: ".gatehouse/"},
 	{name: "gatehouse", pattern: "gatehouse.toml"},
-})
-
-// doubtful places are worth a question.
-var doubtful = prepared([]protection{
-	{name: "key_file", pattern: "*.key"},
-	{name: "secret_file", pattern: "secrets*"},
-})
-
-// doubtfulWrites are worth a question when written: they steer agents or start programs later.
-var doubtfulWrites = prepared([]protection{
-	{name: "agent_instructions", pattern: "claude.md"},
-	{name: "agent_instructions", pattern: "claude.local.md"},
-	{name: "agent_instructions", pattern: ".claude/"},
-	{name: "ci", pattern: ".github/workflows/"},
-	{name: "ci", pattern: ".gitlab-ci.yml"},
-	{name: "git_attributes", pattern: ".gitattributes"},
-	{name: "git_attributes", pattern: ".gitmodules"},
-	{name: "editor_tasks", pattern: ".vscode/"},
+	{name: "authorized_keys", pattern: "authorized_keys"},
+	{name: "authorized_keys", pattern: "authorized_keys2"},
+	{name: "cron", pattern: "/etc/cron*/"},
+	{name: "cron", pattern: "/etc/anacrontab"},
+	{name: "cron", pattern: "/etc/at.*"},
+	{name: "cron", pattern: "/var/spool/cron/"},
+	{name: "cron", pattern: "/var/spool/at/"},
+	{name: "cron", pattern: "/var/at/"},
+	{name: "service_unit", pattern: "/etc/systemd/"},
+	{name: "service_unit", pattern: "/lib/systemd/"},
+	{name: "service_unit", pattern: "/usr/lib/systemd/"},
+	{name: "service_unit", pattern: "/usr/local/lib/systemd/"},
+	{name: "service_unit", pattern: "/run/systemd/"},
+	{name: "service_unit", pattern: "/etc/init.d/"},
+	{name: "service_unit", pattern: "/etc/rc.local"},
+	{name: "service_unit", pattern: ".config/systemd/"},
+	{name: "service_unit", pattern: ".local/share/systemd/"},
+	{name: "service_unit", pattern: ".config/environment.d/"},
+	{name: "service_unit", pattern: "library/launchagents/"},
+	{name: "service_unit", pattern: "library/launchdaemons/"},
+	{name: "service_unit", pattern: "library/startupitems/"},
+	{name: "autostart", pattern: ".config/autostart/"},
+	{name: "autostart", pattern: "/etc/xdg/autostart/"},
+	{name: "autostart", pattern: "start menu/programs/startup/"},
+	{name: "autostart", pattern: ".xprofile"},
+	{name: "autostart", pattern: ".xinitrc"},
+	{name: "autostart", pattern: ".xsession"},
 	{name: "shell_start", pattern: ".bashrc"},
 	{name: "shell_start", pattern: ".bash_profile"},
+	{name: "shell_start", pattern: ".bash_login"},
+	{name: "shell_start", pattern: ".bash_logout"},
+	{name: "shell_start", pattern: ".bash_aliases"},
 	{name: "shell_start", pattern: ".profile"},
 	{name: "shell_start", pattern: ".zshrc"},
 	{name: "shell_start", pattern: ".zshenv"},
-})
+	{name: "shell_start", pattern: ".zprofile"},
+	{name: "shell_start", pattern: ".zlogin"},
+	{name: "shell_start", pattern: ".zlogout"},
+	{name: "shell_start", pattern: ".kshrc"},
+	{name: "shell_start", pattern: ".cshrc"},
+	{name: "shell_start", pattern: ".tcshrc"},
+	{name: "shell_start", pattern: ".login"},
+	{name: "shell_start", pattern: ".pam_environment"},
+	{name: "shell_start", pattern: ".config/fish/"},
+	{name: "shell_start", pattern: "profile.ps1"},
+	{name: "shell_start", pattern: "*_profile.ps1"},
+	{name: "shell_start", pattern: "/etc/profile"},
+	{name: "shell_start", pattern: "/etc/profile.d/"},
+	{name: "shell_start", pattern: "/etc/bash*"},
+	{name: "shell_start", pattern: "/etc/zsh*/"},
+	{name: "shell_start", pattern: "/etc/fish/"},
+	{name: "shell_start", pattern: "/etc/environment"},
+	{name: "loader", pattern: "/etc/ld.so.*/"},
+	{name: "privilege", pattern: "/etc/sudoers"},
+	{name: "privilege", pattern: "/etc/sudoers.d/"},
+	{name: "privilege", pattern: "/etc/pam.d/"},
+	{name: "editor_tasks", pattern: ".vscode/tasks.json"},
+	{name: "editor_tasks", pattern: ".idea/runconfigurations/"},
+	{name: "editor_tasks", pattern: ".run/*.run.xml"},
+	{name: "editor_tasks", pattern: ".zed/tasks.json"},
+}
+
+// doubtful places are worth a question.
+var doubtful = []protection{
+	{name: "key_file", pattern: "*.key"},
+	{name: "key_file", pattern: "*.jks"},
+	{name: "key_file", pattern: "*.keystore"},
+	{name: "key_file", pattern: "*.p8"},
+	{name: "secret_file", pattern: "secrets*"},
+	{name: "secret_file", pattern: "service-account*.json"},
+	{name: "secret_file", pattern: "service_account*.json"},
+	{name: "secret_file", pattern: "credentials.json"},
+}
+
+// doubtfulWrites are worth a question when written: they steer agents, or
+// start programs when somebody builds, installs, commits or opens the folder.
+var doubtfulWrites = []protection{
+	{name: "agent_instructions", pattern: "claude.md"},
+	{name: "agent_instructions", pattern: "claude.local.md"},
+	{name: "agent_instructions", pattern: "agents.md"},
+	{name: "agent_instructions", pattern: ".claude/"},
+	{name: "agent_instructions", pattern: ".claude-plugin/"},
+	{name: "ci", pattern: ".github/workflows/"},
+	{name: "ci", pattern: ".github/actions/"},
+	{name: "ci", pattern: ".gitlab-ci.yml"},
+	{name: "ci", pattern: ".gitlab-ci.yaml"},
+	{name: "ci", pattern: ".gitlab/ci/"},
+	{name: "ci", pattern: ".circleci/"},
+	{name: "ci", pattern: ".buildkite/"},
+	{name: "ci", pattern: ".forgejo/workflows/"},
+	{name: "ci", pattern: ".gitea/workflows/"},
+	{name: "ci", pattern: ".woodpecker/"},
+	{name: "ci", pattern: ".teamcity/"},
+	{name: "ci", pattern: "jenkinsfile*"},
+	{name: "ci", pattern: "azure-pipelines*.yml"},
+	{name: "ci", pattern: "bitbucket-pipelines.yml"},
+	{name: "ci", pattern: ".travis.yml"},
+	{name: "ci", pattern: ".drone.yml"},
+	{name: "ci", pattern: ".woodpecker.y*ml"},
+	{name: "ci", pattern: ".cirrus.yml"},
+	{name: "ci", pattern: "appveyor.yml"},
+	{name: "ci", pattern: ".appveyor.yml"},
+	{name: "ci", pattern: "cloudbuild.y*ml"},
+	{name: "ci", pattern: "buildspec.y*ml"},
+	{name: "package_scripts", pattern: "package.json"},
+	{name: "package_scripts", pattern: "composer.json"},
+	{name: "git_hooks", pattern: ".pre-commit-config.y*ml"},
+	{name: "git_hooks", pattern: "lefthook*.y*ml"},
+	{name: "git_attributes", pattern: ".gitattributes"},
+	{name: "git_attributes", pattern: ".gitmodules"},
+	{name: "editor_tasks", pattern: ".vscode/"},
+	{name: "editor_tasks", pattern: ".idea/"},
+	{name: "editor_tasks", pattern: ".zed/"},
+	{name: "editor_tasks", pattern: ".run/"},
+	{name: "editor_tasks", pattern: "*.code-workspace"},
+	{name: "dev_container", pattern: ".devcontainer/"},
+	{name: "dev_container", pattern: ".devcontainer.json"},
+}
 
 // DenyReadRules returns the secret files as patterns of the CLI's permission
 // rules, to be wrapped as Read(pattern). They stop what passes no gate: @path
@@ -113,107 +200,18 @@ var doubtfulWrites = prepared([]protection{
 func DenyReadRules() []string {
 	var rules []string
 	for _, row := range secrets {
+		pattern := row.pattern
+		if strings.HasSuffix(pattern, "/") {
+			pattern += "**"
+		}
 		switch {
 		case row.rules != nil:
 			rules = append(rules, row.rules...)
-		case strings.HasSuffix(row.pattern, "/"):
-			rules = append(rules, "**/"+row.pattern+"**", "~/"+row.pattern+"**", "//**/"+row.pattern+"**")
+		case strings.HasPrefix(pattern, "/"):
+			rules = append(rules, "/"+pattern)
 		default:
-			rules = append(rules, "**/"+row.pattern, "~/"+row.pattern, "//**/"+row.pattern)
+			rules = append(rules, "**/"+pattern, "~/"+pattern, "//**/"+pattern)
 		}
 	}
 	return rules
-}
-
-// protection names what protects an absolute path, or "".
-func (r Resolver) protection(abs string, mode Mode) string {
-	folded := foldPath(abs)
-	if by := match(secrets, folded); by != "" {
-		return by
-	}
-	if mode != Write {
-		return ""
-	}
-	for _, own := range r.Protected {
-		if own != "" && Within(fold(own), fold(abs)) {
-			return "gatehouse"
-		}
-	}
-	return match(guards, folded)
-}
-
-func sensitivity(abs string, mode Mode) string {
-	folded := foldPath(abs)
-	if by := match(doubtful, folded); by != "" || mode != Write {
-		return by
-	}
-	return match(doubtfulWrites, folded)
-}
-
-func match(table []protection, segs []string) string {
-	for i := range table {
-		if table[i].matches(segs) {
-			return table[i].name
-		}
-	}
-	return ""
-}
-
-func (row *protection) matches(segs []string) bool {
-	if len(segs) > 0 && slices.Contains(row.except, segs[len(segs)-1]) {
-		return false
-	}
-	first := 0
-	if !row.below { // the pattern must end where the path ends
-		first = max(0, len(segs)-len(row.want))
-	}
-	for i := first; i+len(row.want) <= len(segs); i++ {
-		if matchRun(row.want, segs[i:]) {
-			return true
-		}
-	}
-	return false
-}
-
-func matchRun(want, segs []string) bool {
-	for i, w := range want {
-		if !strings.ContainsAny(w, "*?[") {
-			if w != segs[i] {
-				return false
-			}
-			continue
-		}
-		if ok, err := path.Match(w, segs[i]); err != nil || !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// foldPath splits a path into folded segments. Dots and blanks at the end go,
-// as Windows ignores them, and so does a stream name after a colon.
-func foldPath(abs string) []string {
-	segs := segments(filepath.ToSlash(abs[len(filepath.VolumeName(abs)):]))
-	for i, s := range segs {
-		if name, _, found := strings.Cut(s, ":"); found && name != "" {
-			s = name
-		}
-		segs[i] = fold(strings.TrimRight(s, ". "))
-	}
-	return segs
-}
-
-// fold maps letters that some file system takes for the same to one of them,
-// the Kelvin sign and the long s included.
-func fold(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 }) {
-		return strings.ToLower(s)
-	}
-	return strings.Map(func(r rune) rune {
-		least := r
-		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-			least = min(least, f)
-		}
-		return unicode.ToLower(least)
-	}, s)
 }

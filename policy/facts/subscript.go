@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -9,17 +8,41 @@ import (
 
 // subscripts are commands that take names of variables. The shell evaluates
 // the subscript of such a name, quoted or not: printf -v 'a[$(date)]' x.
-var subscripts = []string{"printf", "test", "[", "let", "read", "unset", "wait", "mapfile", "readarray", "getopts",
-	"declare", "typeset", "local", "export", "readonly"}
+var subscripts = setOf("printf", "test", "[", "let", "read", "unset", "wait", "mapfile", "readarray", "getopts",
+	"declare", "typeset", "local", "export", "readonly")
 
 const hiddenSubscript = "a subscript that the shell evaluates"
 
-// subscripted doubts a command whose arguments hide code in a subscript.
-func (w *walker) subscripted(c Command) {
-	if slices.Contains(subscripts, c.Name.Basename) && slices.ContainsFunc(c.Args, func(a Word) bool {
-		return strings.Contains(a.Value, "[") && strings.ContainsAny(a.Value, "$`")
-	}) {
-		w.doubt(hiddenSubscript)
+// subscripted doubts a command whose arguments hide code in a subscript, or
+// that sets a variable which steers later commands.
+func (w *walker) subscripted(c *Command) {
+	name := c.Name.Basename
+	if !subscripts[name] {
+		return
+	}
+	for i, a := range c.Args {
+		if strings.Contains(a.Value, "[") && strings.ContainsAny(a.Value, "$`") {
+			w.doubt(hiddenSubscript)
+		}
+		target := a.Value
+		switch name {
+		case "test", "[":
+			continue
+		case "printf":
+			if attached, ok := strings.CutPrefix(target, "-v"); ok && attached != "" {
+				target = attached
+			} else if i == 0 || c.Args[i-1].Value != "-v" {
+				continue
+			}
+		}
+		if !a.Static && a.Value == "" && name != "wait" {
+			w.doubt(name + " of a name that is only known at run time")
+			w.homeless = true
+		}
+		if i := strings.IndexAny(target, "=[+"); i > 0 {
+			target = target[:i]
+		}
+		w.sets(target)
 	}
 }
 
@@ -71,6 +94,10 @@ func quotedText(word *syntax.Word) string {
 func (w *walker) expansion(p *syntax.ParamExp) {
 	if p.Excl || p.Exp != nil && p.Exp.Op == syntax.OtherParamOps {
 		w.doubt("an expansion that the shell evaluates")
+	}
+	if p.Exp != nil && p.Param != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) {
+		w.Features.Assign = true
+		w.sets(p.Param.Value)
 	}
 	if p.Index != nil || p.Slice != nil {
 		w.arithmetic(p)

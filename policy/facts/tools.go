@@ -1,9 +1,8 @@
 package facts
 
 import (
-	"fmt"
-	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -37,6 +36,7 @@ func Known(tool string) bool { return tools[tool] != nil }
 // that is missing or no string yields a path that is not inside.
 func (r Resolver) Paths(tool string, input map[string]any) []Path {
 	found := []Path{}
+	r = r.ready()
 	for _, a := range tools[tool] {
 		value, present := input[a.name]
 		text, isText := value.(string)
@@ -49,58 +49,82 @@ func (r Resolver) Paths(tool string, input map[string]any) []Path {
 		case !isText || trim(text) == "":
 			p = Path{Mode: a.mode, Raw: text}
 		case a.glob:
-			p = r.pattern(input, text, a.mode)
+			p = r.search(input, text, tool, a.mode)
 		default:
-			p = r.Resolve(text, a.mode)
+			p = r.named(text, a.mode)
 		}
-		p.Arg = fmt.Sprintf("/%s", a.name)
+		p.Arg = "/" + a.name
 		found = append(found, p)
 	}
 	return found
 }
 
-// pattern resolves the fixed beginning of a glob below the call's own path.
-// A pattern that may climb is outside; one that spells a secret is protected.
-func (r Resolver) pattern(input map[string]any, glob string, mode Mode) Path {
-	base := r
-	if dir, _ := input["path"].(string); dir != "" {
-		base.Cwd = r.Resolve(dir, mode).Abs
-	}
-	fixed := strings.TrimLeft(glob, "!")
-	if i := strings.IndexAny(fixed, `*?[{\`); i >= 0 {
-		fixed = fixed[:strings.LastIndex(fixed[:i], "/")+1]
-	}
-	if fixed == "" {
-		fixed = "."
-	}
-	p := base.Resolve(fixed, mode)
-	p.Raw = glob
-	if climbs.MatchString(glob) {
-		p.Inside, p.Resolved, p.Root = false, false, ""
-	}
-	if by := spells(glob); by != "" && !p.Protected {
-		p.Protected, p.ProtectedBy = true, by
+// named resolves a path that is used as it stands. What it would meet as a
+// pattern is told beside.
+func (r Resolver) named(text string, mode Mode) Path {
+	p := r.Resolve(text, mode)
+	if mode == Read && magic(text) {
+		p.Glob = r.meet([]string{text}, mode, searchStyle).Glob
+		p.Glob.Pattern = text
 	}
 	return p
 }
 
-// climbs finds what can lead a glob out of its folder behind the fixed beginning.
-var climbs = regexp.MustCompile(`[*?[{\\].*\.\.|\{[^}]*[/~]|\\`)
-
-// samples are names of secrets that a pattern is tried against.
-var samples = []string{".env", ".env.local", ".env.production", "server.pem", "id_rsa", "id_ed25519", "id_ecdsa", ".netrc", ".npmrc", ".pypirc", ".credentials.json", ".claude.json", ".git-credentials", ".pgpass"}
-
-// spells names the protection of a secret that a glob is written for. A glob
-// such as * or *.* meets secrets by accident; there the CLI's own deny rules hold.
-func spells(glob string) string {
-	last := fold(path.Base(glob))
-	if len(strings.Trim(last, "*?.")) < 2 {
-		return ""
+// search resolves a pattern below the call's own path. One that may climb is
+// not inside; one that spells a secret is protected.
+func (r Resolver) search(input map[string]any, text, tool string, mode Mode) Path {
+	base := r
+	if dir, _ := input["path"].(string); dir != "" {
+		base.Cwd = r.Resolve(dir, mode).Abs
 	}
-	for _, s := range samples {
-		if ok, _ := path.Match(last, fold(s)); ok {
-			return match(secrets, []string{"x", fold(".claude"), fold(s)})
+	words := []string{text}
+	if tool == "Grep" {
+		words = globList(text)
+	}
+	p := base.meet(slices.Compact(words), mode, searchStyle)
+	p.Raw, p.Glob.Pattern = text, text
+	if climbing.MatchString(text) {
+		p.Inside, p.Resolved, p.Root = false, false, ""
+	}
+	if len(words) > maxSpellings {
+		p.Protected, p.ProtectedBy = true, "pattern"
+		return p
+	}
+	for _, w := range words {
+		all, _ := plainBraces(w)
+		for _, one := range all {
+			if by := spells(one); by != "" && !p.Protected {
+				p.Protected, p.ProtectedBy, p.Glob.MatchesProtected = true, by, true
+			}
 		}
 	}
-	return match(secrets, foldPath("/"+strings.NewReplacer("*", "", "?", "").Replace(glob)))
+	return p
 }
+
+// globList splits the globs of Grep as the CLI does: at blanks, and at commas
+// that stand in no braces. A leading ! excludes, so it meets everything else.
+func globList(text string) []string {
+	var all []string
+	for _, word := range strings.Fields(text) {
+		parts := []string{word}
+		if !strings.Contains(word, "{") || !strings.Contains(word, "}") {
+			parts = strings.Split(word, ",")
+		}
+		for _, part := range parts {
+			if strings.HasPrefix(part, "!") {
+				part = "**"
+			}
+			if part != "" {
+				all = append(all, part)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return []string{text}
+	}
+	return all
+}
+
+// climbing finds what can lead a glob out of its folder behind the fixed
+// beginning, and escapes, which are not followed.
+var climbing = regexp.MustCompile(`[*?[{\\].*\.\.|\\`)

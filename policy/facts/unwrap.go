@@ -1,189 +1,198 @@
 package facts
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
 
-// wrappers start the command in their arguments. The value lists options that
-// take an argument of their own. Only "plain" ones leave it unchanged.
-var wrappers = map[string]struct {
-	valued []string
-	plain  bool
-	skip   int // words before the command besides options
-}{
-	"env":     {valued: []string{"-u", "--unset", "-C", "--chdir", "-P"}},
-	"timeout": {valued: []string{"-k", "--kill-after", "-s", "--signal"}, plain: true, skip: 1},
-	"nice":    {valued: []string{"-n", "--adjustment"}, plain: true},
-	"ionice":  {valued: []string{"-c", "-n", "-p"}, plain: true},
-	"nohup":   {plain: true},
-	"setsid":  {},
-	"stdbuf":  {valued: []string{"-i", "-o", "-e"}, plain: true},
-	"time":    {valued: []string{"-f", "-o"}},
-	"command": {},
-	"builtin": {},
-	"exec":    {valued: []string{"-a"}},
-	"sudo":    {valued: []string{"-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t"}},
-	"doas":    {valued: []string{"-u", "-C"}},
-	"pkexec":  {valued: []string{"--user"}},
-	"chroot":  {skip: 1},
-	"nsenter": {valued: []string{"-t", "-S", "-G"}},
-	"unshare": {},
-	"busybox": {},
-	"strace":  {valued: []string{"-o", "-e", "-p"}},
-	"xargs":   {valued: []string{"-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a", "--max-args", "--max-procs", "--delimiter", "--replace"}},
-}
-
 var (
-	shells       = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "mksh"}
-	interpreters = regexp.MustCompile(`^(python|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|osascript|awk|gawk|mawk|nawk)[0-9.]*$`)
-	evaluators   = []string{"eval", "trap", "parallel", "ssh", "su", "script", "expect", "at", "batch", "flock", "tmux", "screen", "runuser", "entr", "watch"}
+	shells       = setOf("sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash", "posh")
+	otherShells  = setOf("fish", "csh", "tcsh", "pwsh", "powershell", "nu", "elvish", "xonsh", "osh", "ysh")
+	interpreters = setOf("python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "tclsh", "wish", "osascript", "awk", "gawk", "mawk", "nawk", "original-awk", "rscript", "groovy", "jshell", "ghci", "scala", "julia", "elixir", "erl", "guile", "racket", "sbcl", "irb", "ipython", "tsx", "ts-node")
+	evaluators   = setOf("eval", "trap", "parallel", "ssh", "su", "script", "expect", "at", "batch", "tmux", "screen", "runuser", "entr", "watch", "hyperfine", "mosh", "autossh", "sshpass", "sem", "dtach", "abduco", "nix-shell", "direnv", "fc")
+	meanings     = setOf("alias", "unalias", "enable", "hash", "complete", "set", "setopt", "unsetopt", "shopt", "emulate", "autoload", "zmodload", "bind", "bindkey", "zle", "compdef", "compgen", "disable", "functions", "precmd", "sched", "umask")
 )
 
 // unwrap looks behind a command that starts another one. The returned
-// function records what was found; it runs after the command itself is recorded.
+// function, if any, records what was found; it runs after the command itself
+// is recorded.
 func (w *walker) unwrap(c *Command) func() {
 	name := c.Name.Basename
 	switch {
 	case name == "source" || name == ".":
 		w.Features.Source = true
+		w.at = lost
 		w.doubt("reads another script")
-	case name == "alias" || name == "enable" || name == "hash" || name == "complete" || name == "set" || name == "shopt":
-		w.Features.Alias = name == "alias" || w.Features.Alias
-		w.doubt("changes what later commands mean")
 	case name == "cd" || name == "pushd" || name == "popd" || name == "chdir":
-		w.Features.Chdir = true
-	case slices.Contains(shells, name):
+		w.changed(c)
+	case meanings[name]:
+		w.Features.Alias = name == "alias" || w.Features.Alias
+		w.at = lost
+		w.doubt("changes what later commands mean")
+	case shells[name] || otherShells[name]:
 		return w.shell(c)
-	case slices.Contains(evaluators, name):
+	case evaluators[name]:
 		return w.evaluated(c)
 	case name == "find" || name == "fd" || name == "fdfind":
 		return w.found(c)
-	case name == "rg" && slices.ContainsFunc(c.Args, func(a Word) bool { return strings.HasPrefix(a.Value, "--pre") }):
-		w.doubt("rg --pre starts another program")
-	case interpreters.MatchString(name):
+	case interpreters[strings.TrimRight(name, "0123456789.")]:
 		w.interpreted(c)
 	}
+	w.starts(c)
+	w.moved(c)
 	if row, ok := wrappers[name]; ok {
-		c.Wrapper = row.plain
-		return w.behind(c, row.valued, row.skip)
+		return w.behind(c, &row)
 	}
-	return func() {}
+	return nil
 }
 
 // behind finds the command among a wrapper's arguments.
-func (w *walker) behind(c *Command, valued []string, skip int) func() {
-	rest := c.Args
-	for len(rest) > 0 {
-		v := rest[0].Value
+func (w *walker) behind(c *Command, row *wrapper) func() {
+	v := wrapped{walker: w, c: c, row: row, in: c.in}
+	rest, skip := c.Args, row.skip
+	if row.doubted {
+		w.doubt(c.Name.Basename + " starts another program")
+	}
+	for options := true; len(rest) > 0; {
+		word := rest[0]
 		switch {
-		case v == "-S" || strings.HasPrefix(v, "--split-string") || strings.HasPrefix(v, "-S"):
-			if c.Name.Basename == "env" {
-				w.doubt("env -S splits text into a command")
+		case word.runtime() && (word.Value == "" || word.Flag) && (options || skip > 0):
+			w.doubt(c.Name.Basename + " with an argument that is only known at run time")
+			if rest = rest[1:]; skip > 0 {
+				options = false
+				skip--
 			}
-			rest = rest[1:]
-		case slices.Contains(valued, v) && len(rest) > 1:
-			rest = rest[2:]
-		case strings.HasPrefix(v, "-") && len(v) > 1:
-			rest = rest[1:]
-		case c.Name.Basename == "env" && strings.Contains(v, "="):
-			if n, _, _ := strings.Cut(v, "="); steers(n) {
-				w.doubt("sets " + n)
+		case options && word.Value == "--":
+			options, rest = false, rest[1:]
+		case options && word.Flag && len(word.Value) > 1:
+			n, known := row.option(rest, v.seen)
+			if !known {
+				w.doubt(c.Name.Basename + " with an option that is not known")
 			}
+			rest = rest[n:]
+		case options && word.Value == "-" && row.assigns:
 			rest = rest[1:]
+		case row.assigns && strings.Index(word.Value, "=") > 0:
+			options, rest = false, rest[1:]
+			v.assign(word)
 		case skip > 0:
+			options, rest = false, rest[1:]
 			skip--
-			rest = rest[1:]
 		default:
-			return w.inner(c, rest)
+			return v.inner(rest)
 		}
 	}
-	return func() {}
+	return nil
 }
 
-func (w *walker) inner(c *Command, words []Word) func() {
+// runtime reports a word that may become another one, or several. Braces that
+// hold no choice stay as they are.
+func (w *Word) runtime() bool {
+	return !w.Static && (w.unknown || w.Glob || strings.Contains(w.Value, ",") || strings.Contains(w.Value, ".."))
+}
+
+// wrapped is what a wrapper's options say about the command behind it.
+type wrapped struct {
+	*walker
+	c       *Command
+	row     *wrapper
+	in      *place
+	env     []Variable
+	replace string // xargs -I
+	none    bool   // there is no command behind it
+}
+
+// seen looks at one option.
+func (v *wrapped) seen(option string, value Word) {
+	switch v.c.Name.Basename + " " + option {
+	case "env C", "env chdir":
+		v.in = v.enter(v.in, value)
+	case "env S", "env split-string":
+		v.doubt("env -S splits text into a command")
+		v.env = append(v.env, Variable{Name: "*"})
+	case "env u", "env unset":
+		v.env = append(v.env, Variable{Name: value.Value, Static: true})
+	case "env i", "env ignore-environment":
+		v.env = append(v.env, Variable{Name: "*", Static: true})
+	case "xargs I", "xargs J":
+		v.replace = value.Value
+	case "xargs i", "xargs replace":
+		if v.replace = value.Value; v.replace == "" {
+			v.replace = "{}"
+		}
+	case "command v", "command V", "chrt p", "chrt pid", "taskset p", "taskset pid", "ionice p", "ionice pid", "ionice P", "ionice pgid", "ionice u", "ionice uid":
+		v.none = true
+	case "sudo e", "sudo edit", "sudo i", "sudo login", "sudo s", "sudo shell", "doas s":
+		v.doubt(v.c.Name.Basename + " starts a shell or an editor")
+		v.in = lost
+	case "sudo D", "sudo chdir", "sudo R", "sudo chroot":
+		v.in = lost
+	case "strace E", "strace env":
+		v.assign(value)
+	}
+}
+
+func (v *wrapped) assign(word Word) {
+	name, _, _ := strings.Cut(word.Value, "=")
+	v.env = append(v.env, Variable{Name: name, Static: word.Static})
+	if steers(name) {
+		v.doubt("sets " + name)
+	}
+}
+
+// inner records the command behind the wrapper.
+func (v *wrapped) inner(words []Word) func() {
+	c, w := v.c, v.walker
+	if v.none {
+		return nil
+	}
+	if o := v.row.text; o != "" && len(words) > 1 && (words[0].Value == "-"+o || words[0].Value == "--command") {
+		w.doubt(c.Name.Basename + " hands text to a shell")
+		return w.text(c, words[1].Value)
+	}
+	if v.row.moves {
+		v.in = lost
+	}
+	own := len(words)
+	if c.Name.Basename == "xargs" {
+		words = v.fed(words)
+	}
+	c.Wrapper = v.row.plain && len(v.env) == 0
+	if len(c.Via) < maxShellDepth {
+		c.own = len(c.Args) - own + 1 // the rest counts from the command's own folder
+	}
+	return w.behindVia(c, words, v.in, v.env)
+}
+
+// fed makes the words unknown into which xargs puts what it reads.
+func (v *wrapped) fed(words []Word) []Word {
+	if v.replace == "" {
+		return append(slices.Clone(words), Word{unknown: true})
+	}
+	words = slices.Clone(words)
+	for i := range words {
+		if strings.Contains(words[i].Value, v.replace) {
+			words[i].Static, words[i].unknown = false, true
+		}
+	}
+	return words
+}
+
+// behindVia records words as a command that c starts.
+func (w *walker) behindVia(c *Command, words []Word, in *place, env []Variable) func() {
 	via := append(slices.Clone(c.Via), c.Name.Basename)
 	if len(via) > maxShellDepth {
 		w.Features.TooDeep = true
 		w.doubt("nested too deeply")
-		return func() {}
+		return nil
 	}
-	if c.Name.Basename == "xargs" {
-		words = append(slices.Clone(words), Word{}) // what it reads is not known
-	}
-	return func() { w.command(Command{Via: via, InSubstitution: w.sub}, words) }
-}
-
-// shell looks into sh -c TEXT. A shell that reads its standard input runs what nobody saw.
-func (w *walker) shell(c *Command) func() {
-	for i, a := range c.Args {
-		v := a.Value
-		switch {
-		case strings.HasPrefix(v, "-") && !strings.HasPrefix(v, "--") && strings.Contains(v, "c"):
-			w.Features.Inline = true
-			if i+1 < len(c.Args) && c.Args[i+1].Static {
-				return w.text(c, c.Args[i+1].Value)
-			}
-			w.doubt("hands a shell text that is only known at run time")
-			return func() {}
-		case strings.HasPrefix(v, "-"):
-		default:
-			w.doubt("runs a script with " + c.Name.Basename)
-			return func() {}
+	env = append(slices.Clone(c.Env), env...)
+	return func() {
+		inner := *w
+		inner.at = in
+		inner.command(Command{Via: via, Env: env, InSubstitution: w.sub}, words)
+		if inner.at != in {
+			w.at = lost // builtin cd
 		}
-	}
-	w.doubt(c.Name.Basename + " reads commands from its input")
-	return func() {}
-}
-
-// text analyses a nested shell text.
-func (w *walker) text(c *Command, text string) func() {
-	via := append(slices.Clone(c.Via), c.Name.Basename)
-	return func() { w.parse(text, via, w.depth+1, w.sub) }
-}
-
-// evaluated looks into commands that evaluate their arguments as shell text.
-func (w *walker) evaluated(c *Command) func() {
-	w.Features.Eval = true
-	w.doubt(c.Name.Basename + " evaluates its arguments")
-	var parts []string
-	for _, a := range c.Args {
-		if a.Static && (c.Name.Basename == "eval" || !strings.HasPrefix(a.Value, "-")) {
-			parts = append(parts, a.Value)
-		}
-	}
-	if c.Name.Basename == "trap" && len(parts) > 1 {
-		parts = parts[:1]
-	}
-	if c.Name.Basename == "ssh" || c.Name.Basename == "su" || c.Name.Basename == "runuser" {
-		parts = parts[min(1, len(parts)):]
-	}
-	return w.text(c, strings.Join(parts, " "))
-}
-
-// found looks for -exec and its relatives.
-func (w *walker) found(c *Command) func() {
-	for i, a := range c.Args {
-		switch a.Value {
-		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
-			if i+1 < len(c.Args) {
-				return w.inner(c, append(slices.Clone(c.Args[i+1:]), Word{}))
-			}
-		}
-	}
-	return func() {}
-}
-
-// interpreted doubts code handed to an interpreter; a program of awk always is code.
-func (w *walker) interpreted(c *Command) {
-	inline := strings.Contains(c.Name.Basename, "awk") || len(c.Args) == 0
-	for _, a := range c.Args {
-		short := strings.HasPrefix(a.Value, "-") && !strings.HasPrefix(a.Value, "--") && strings.ContainsAny(a.Value, "cerEp")
-		inline = inline || short || a.Value == "-" || a.Value == "--eval" || a.Value == "--print" || a.Value == "eval" || strings.HasPrefix(a.Value, "--eval=")
-	}
-	if inline {
-		w.Features.Inline = true
-		w.doubt("hands code to " + c.Name.Basename)
 	}
 }

@@ -13,7 +13,7 @@ type writing struct {
 }
 
 var writeOptions = map[string]writing{
-	"git":     {long: []string{"--output", "--output-directory"}, short: "o"},
+	"git":     {long: []string{"--output", "--output-directory"}, short: "o"}, // -o of archive and format-patch only
 	"find":    {exact: []string{"-fprint", "-fprint0", "-fprintf", "-fls"}},
 	"tree":    {short: "o"},
 	"less":    {long: []string{"--log-file", "--LOG-FILE"}, short: "oO"},
@@ -24,10 +24,19 @@ var writeOptions = map[string]writing{
 	"install": {long: []string{"--target-directory"}, short: "t"},
 	"ln":      {long: []string{"--target-directory"}, short: "t"},
 	"sort":    {long: []string{"--output"}, short: "o"},
+	"shuf":    {long: []string{"--output"}, short: "o"},
+	"iconv":   {long: []string{"--output"}, short: "o"},
+	"time":    {long: []string{"--output"}, short: "o"},
+	"strace":  {long: []string{"--output"}, short: "o"},
+	"ltrace":  {long: []string{"--output"}, short: "o"},
+	"unzip":   {short: "d"},
+	"gcc":     {short: "o"},
+	"cc":      {short: "o"},
+	"clang":   {short: "o"},
 }
 
 // devices may be written without a file being changed.
-var devices = []string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty"}
+var devices = setOf("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty")
 
 // written returns the file that the option word v writes. next means that the
 // file is the following word; ok is false for words that write nothing.
@@ -51,12 +60,15 @@ func (o writing) written(v string) (file string, next, ok bool) {
 
 // output resolves the file an option names for writing; found is false when
 // the argument is neither such an option nor its value.
-func (r Resolver) output(c Command, at int) (p Path, found bool) {
+func (l *looker) output(c *Command, at int) (p Path, found bool) {
 	o, known := writeOptions[c.Name.Basename]
 	if !known {
 		return Path{}, false
 	}
-	a := c.Args[at]
+	if c.Git != nil && c.Git.Subcommand != "archive" && c.Git.Subcommand != "format-patch" {
+		o.short = ""
+	}
+	a := &c.Args[at]
 	file := a.Value
 	if before := at > 0 && o.takesNext(c.Args[at-1].Value); !before {
 		value, next, ok := o.written(a.Value)
@@ -66,14 +78,14 @@ func (r Resolver) output(c Command, at int) (p Path, found bool) {
 		file = value
 	}
 	switch {
-	case slices.Contains(devices, file):
+	case devices[file]:
 		return Path{}, true
 	case file == "" && a.Static:
 		return Path{}, false
 	case file == "":
 		return Path{Raw: computed, Mode: Write}, true
 	}
-	p = r.resolve(file, a.Tilde, Write)
+	p = l.look(file, a.Tilde, Write)
 	if !a.Static && !p.Protected {
 		p.Inside, p.Resolved, p.Root = false, false, ""
 	}

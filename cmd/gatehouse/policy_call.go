@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+	"github.com/gatehouse-mcp/gatehouse/policy"
+)
+
+// policyCall is the call or request that eval, explain and bench are about, and
+// the policies in force.
+type policyCall struct {
+	*command
+	o *policyOptions
+
+	tool, input, document string
+	entrypoint, action    string
+	mode                  string
+	allowed, disallowed   string
+
+	settings *settings
+	set      *policy.Set
+}
+
+// callFlags adds the flags that name a call.
+func (c *command) callFlags(o *policyOptions) *policyCall {
+	k := &policyCall{command: c, o: o}
+	f := o.flags
+	o.cwdFlag()
+	f.StringVar(&k.tool, "tool", "", "`name` of the tool; default: Bash, with COMMAND")
+	f.StringVar(&k.input, "input", "", "the tool's input, or an admission's parameters, as a JSON `object`")
+	f.StringVar(&k.document, "document", "", "judge this whole or partial document instead: a `file`, or - for stdin")
+	f.StringVar(&k.entrypoint, "entrypoint", "", "permission (default), admission or inproc")
+	f.StringVar(&k.action, "action", string(admission.Start), "what an admission asks for")
+	f.StringVar(&k.mode, "mode", "default", "permission `mode` of the session: default, acceptEdits or plan")
+	f.StringVar(&k.allowed, "allowed-tools", "", "the caller's `rules`, comma-separated, for example Read,Bash(go test *)")
+	f.StringVar(&k.disallowed, "disallowed-tools", "", "the caller's `rules` that never run")
+	return k
+}
+
+// load checks the command line and loads the policies in force.
+func (k *policyCall) load(ctx context.Context) (err error) {
+	if err := k.check(); err != nil {
+		return err
+	}
+	if k.settings, err = k.configure(&k.o.options); err != nil {
+		return err
+	}
+	k.set, err = loadPolicies(ctx, k.settings, slog.New(slog.DiscardHandler))
+	return err
+}
+
+func (k *policyCall) check() error {
+	entries := []string{"", string(policy.EntryPermission), string(policy.EntryAdmission), string(policy.EntryInproc)}
+	command := len(k.o.rest) == 1
+	switch {
+	case !slices.Contains(entries, k.entrypoint):
+		return fmt.Errorf("--entrypoint %q: unknown, want permission, admission or inproc", k.entrypoint)
+	case len(k.o.rest) > 1:
+		return fmt.Errorf("one command is judged at a time, got %d words; put quotes around it", len(k.o.rest))
+	case k.document != "" && (command || k.tool != "" || k.input != ""):
+		return errors.New("--document excludes a command, --tool and --input")
+	case k.document != "" || k.entrypoint == string(policy.EntryAdmission):
+		return nil
+	case k.entrypoint == string(policy.EntryInproc):
+		return errors.New("--entrypoint inproc needs --document")
+	case command && (k.tool != "" || k.input != ""):
+		return errors.New("a command excludes --tool and --input")
+	case !command && k.tool == "":
+		return errors.New("say what is called: a shell command in quotes, --tool with --input, or --document")
+	}
+	return nil
+}
+
+// judged returns the entry point and the document to judge.
+func (k *policyCall) judged() (policy.Entrypoint, json.RawMessage, error) {
+	if k.document != "" {
+		return k.given()
+	}
+	if k.entrypoint == string(policy.EntryAdmission) {
+		r, err := k.admission()
+		if err != nil {
+			return "", nil, err
+		}
+		doc, err := k.set.AdmissionDocument(r)
+		return policy.EntryAdmission, doc, err
+	}
+	r, err := k.request()
+	if err != nil {
+		return "", nil, err
+	}
+	doc, err := k.set.Document(r)
+	return policy.EntryPermission, doc, err
+}
+
+// given reads a document; its schema says which entry point it is for, unless the
+// command line does.
+func (k *policyCall) given() (policy.Entrypoint, json.RawMessage, error) {
+	raw, err := k.readDocument(k.document)
+	if err != nil {
+		return "", nil, err
+	}
+	return documentEntry(raw, k.entrypoint)
+}
+
+// documentEntry completes a document for the entry point it belongs to.
+func documentEntry(raw json.RawMessage, named string) (policy.Entrypoint, json.RawMessage, error) {
+	var head struct{ Schema string }
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return "", nil, fmt.Errorf("document: want a JSON object: %w", err)
+	}
+	kind, _, _ := strings.Cut(head.Schema, "/")
+	if named != "" {
+		kind = named
+	}
+	if kind == "" {
+		kind = string(policy.EntryPermission)
+	}
+	whole, err := policy.Complete(policy.Entrypoint(kind), raw)
+	return policy.Entrypoint(kind), whole, err
+}
+
+// maxDocumentBytes bounds a document that is read.
+const maxDocumentBytes = 8 << 20
+
+func (k *policyCall) readDocument(path string) (json.RawMessage, error) {
+	in := k.stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("document: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	raw, err := io.ReadAll(io.LimitReader(in, maxDocumentBytes+1))
+	if err == nil && len(raw) > maxDocumentBytes {
+		err = fmt.Errorf("larger than %d bytes", maxDocumentBytes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("document %s: %w", path, err)
+	}
+	return raw, nil
+}
+
+// request is the call as a session in the working folder would make it.
+func (k *policyCall) request() (permission.Request, error) {
+	tool, input := k.tool, json.RawMessage(k.input)
+	switch {
+	case len(k.o.rest) == 1:
+		tool = "Bash"
+		var err error
+		if input, err = json.Marshal(map[string]string{"command": k.o.rest[0]}); err != nil {
+			return permission.Request{}, err
+		}
+	case k.input == "":
+		input = json.RawMessage("{}")
+	case !isObject(input):
+		return permission.Request{}, errors.New("--input must be a JSON object")
+	}
+	return permission.Request{
+		SessionID: "policy", Door: permission.DoorAsk, ToolUseID: "policy", Tool: tool, Input: input,
+		Caller: permission.Caller{Client: "terminal", Transport: "terminal", UID: -1}, Session: k.session(),
+	}, nil
+}
+
+func (k *policyCall) session() permission.Session {
+	s := k.settings
+	cwd := s.start
+	if real, err := filepath.EvalSymlinks(cwd); err == nil {
+		cwd = real
+	}
+	return permission.Session{
+		Cwd: cwd, Roots: s.roots, Mode: k.mode, Turn: 1, MaxBudgetUSD: sampleBudget,
+		AllowedTools: tools(k.allowed), DisallowedTools: tools(k.disallowed),
+		Trusted: slices.ContainsFunc(s.trusted, func(t string) bool { return inside(cwd, t) }),
+	}
+}
+
+// admission is a request of an MCP client with these parameters.
+func (k *policyCall) admission() (admission.Request, error) {
+	session := k.session()
+	r := admission.Request{
+		Action: admission.Action(k.action), Cwd: session.Cwd, Roots: session.Roots, Trusted: session.Trusted,
+		CwdInsideRoots: slices.ContainsFunc(session.Roots, func(root string) bool { return inside(session.Cwd, root) }),
+		Caller:         permission.Caller{Client: "terminal", Transport: "terminal", UID: -1},
+	}
+	if k.input == "" {
+		return r, nil
+	}
+	if err := json.Unmarshal([]byte(k.input), &r.Parameters); err != nil {
+		return r, errors.New("--input must be a JSON object of parameters by name")
+	}
+	return r, nil
+}
+
+func isObject(raw json.RawMessage) bool {
+	var object map[string]any
+	return json.Unmarshal(raw, &object) == nil && object != nil
+}

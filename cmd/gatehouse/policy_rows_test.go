@@ -1,0 +1,211 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParseDaily(t *testing.T) {
+	for _, test := range []struct{ text, tool, want, err string }{
+		{"npm test*", "", "Bash(npm test*)", ""},
+		{"Bash(git push:*)", "", "Bash(git push:*)", ""},
+		{"Bash(*)", "", "Bash", ""},
+		{"Bash", "", "Bash", ""},
+		{"echo (x)", "", "Bash(echo (x))", ""},
+		{"x(y)", "", "", "takes no pattern"},
+		{"Task(Explore)", "", "Agent(Explore)", ""},
+		{"docs/**", "Read", "Read(docs/**)", ""},
+		{"mcp__a__b", "", "mcp__a__b", ""},
+		{"mcp__a__*", "", "mcp__a__*", ""},
+		{"mcp__a__b(x)", "", "", "takes no pattern"},
+		{"WebFetch(domain:*.example.com)", "", "WebFetch(domain:*.example.com)", ""},
+		{"WebFetch(https://example.com)", "", "", "want WebFetch(domain:"},
+		{"WebFetch(domain:*)", "", "", "want WebFetch(domain:"},
+		{"Read(~/x)", "", "", "home folder"},
+		{"Read(../x)", "", "", "leads nowhere"},
+		{"Edit({a,b})", "", "", "knows *, ** and ?"},
+		{"npm\ttest", "", "", "control or invisible"},
+		{"npm\u200btest", "", "", "control or invisible"},
+		{strings.Repeat("x", maxDailyText+1), "", "", "at most"},
+		{"x", "no tool", "", "is no tool's name"},
+	} {
+		row, err := parseDaily(test.text, test.tool)
+		if test.err == "" && (err != nil || row.String() != test.want) {
+			t.Errorf("%q: %s, %v, want %s", test.text, row, err, test.want)
+		}
+		if test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+			t.Errorf("%q: error %v, want %q", test.text, err, test.err)
+		}
+	}
+}
+
+func TestTooWide(t *testing.T) {
+	for text, wide := range map[string]bool{
+		"npm test*": false, "npm *": false, "npm*": true, "*": true, "* test": true, "python*": true, "python *": true,
+		"python -c *": true, "python3 -m *": true, "python manage.py *": false, "python manage.py test": false, "bash -c*": true,
+		"/bin/bash *": true, "sudo:*": true, "sudo *": true, "env *": true, "node -e *": true, "npx *": true, "npx eslint *": false,
+		"git push:*": false, "Bash": true, "Edit": true, "Read": false, "Edit(**)": true, "Read(*)": false, "Edit(/**)": true,
+		"Edit(docs/**)": false, "WebFetch": true, "WebFetch(domain:example.com)": false, "mcp__a__b": false, "mcp__a__*": false,
+		"mcp__*": true, "mcp__a": false, "bash build.sh": false,
+	} {
+		row, err := parseDaily(text, "")
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if got := row.tooWide(); (got != "") != wide {
+			t.Errorf("%s: %q, want too wide %v", text, got, wide)
+		}
+	}
+}
+
+func TestMatchesNothing(t *testing.T) {
+	for text, never := range map[string]bool{
+		"npm test": false, `git commit -m "x"`: true, "a && b": true, "echo $HOME": true, "ls > x": true, "Read(a$b)": false, "echo [ab]": true, "echo a.b": false,
+	} {
+		row, err := parseDaily(text, "")
+		if err != nil || (row.matchesNothing() != "") != never {
+			t.Errorf("%s: %q, %v, want never %v", text, row.matchesNothing(), err, never)
+		}
+	}
+}
+
+// Rows are added to and taken out of a file that somebody also edits by hand.
+func TestDailyFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rules.toml")
+	written := dailyIntro + `
+# mine
+[[daily_rules]]
+effect = "deny" # never
+tool = "Bash"
+pattern = "a \"b\" \\ #"
+
+[[ daily_rules ]]
+effect = "ask"
+tool = "Read"
+reason = """
+several
+lines"""
+`
+	if err := os.WriteFile(path, []byte(written), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := readDaily(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd := dailyRow{Effect: "allow", Tool: "Bash", Pattern: `x "y" \ é # [[`, Folder: "/a b", Reason: "why", Added: "2026-01-02"}
+	more, err := f.with(odd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(more.rows) != 3 || more.rows[2] != odd || !strings.HasPrefix(more.text, written) {
+		t.Errorf("rows %+v in\n%s", more.rows, more.text)
+	}
+	for n := range 3 {
+		less, err := more.without(n + 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := slices.Delete(slices.Clone(more.rows), n, n+1); !slices.Equal(less.rows, want) {
+			t.Errorf("without %d: %+v", n+1, less.rows)
+		}
+	}
+	full := make([]dailyRow, maxDailyRows)
+	if _, err := f.with(full...); err == nil {
+		t.Error("more rows than the bound were taken")
+	}
+}
+
+func TestDailyFileErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"daily_version = 1\n[[daily_rules]]\neffect = \"allow\"\ntool = \"Bash\"\npatern = \"x\"\n": `unknown key "daily_rules.patern"`,
+		"daily_version = 1\n[[daily_rules]]\neffect = \"alow\"\ntool = \"Bash\"\n":                  "row 1: want effect",
+		"daily_version = 1\n[[daily_rules]]\neffect = \"deny\"\n":                                   "row 1: want effect",
+		"[[daily_rules]]\neffect = \"deny\"\ntool = \"Bash\"\n":                                     "daily_version is 0",
+		"daily_version = \n": ":1:",
+	} {
+		if _, err := decodeDaily("rules.toml", text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestWithoutTest(t *testing.T) {
+	one, two := dailyRow{Effect: "allow", Tool: "Bash", Pattern: "a"}, dailyRow{Effect: "allow", Tool: "Bash", Pattern: "b"}
+	base := mustDaily("daily/daily_test.rego")
+	both := withTests(base, []dailyRow{one, two})
+	if again := withTests(both, []dailyRow{one, two}); again != both {
+		t.Error("a test was added twice")
+	}
+	if got := withoutTest(withoutTest(both, one), two); strings.TrimSpace(got) != strings.TrimSpace(base) {
+		t.Errorf("left:\n%s", got)
+	}
+	if got := withoutTest(base, one); got != base {
+		t.Error("a test that is not there was taken out")
+	}
+}
+
+func TestWithPolicyLists(t *testing.T) {
+	paths, data := []string{"policies"}, []string{"policies/rules.toml"}
+	const lines = "paths = [\"policies\"]\ndata = [\"policies/rules.toml\"]\n"
+	for _, test := range []struct{ name, text, want, err string }{
+		{"empty", "", "[policy]\n" + lines, ""},
+		{"other tables", "profile = \"ci\"\n[limits]\nmax_pending = 3\n", "profile = \"ci\"\n[limits]\nmax_pending = 3\n\n[policy]\n" + lines, ""},
+		{"the table", "[policy] # mine\ndefault_effect = \"deny\"\n[limits]\nmax_pending = 3\n", "[policy] # mine\n" + lines + "default_effect = \"deny\"\n[limits]\nmax_pending = 3\n", ""},
+		{"the lists", "[policy]\ndata = []\npaths = [ \"a\" ]\n", "[policy]\ndata = [\"policies/rules.toml\"]\npaths = [\"policies\"]\n", ""},
+		{"several lines", "[policy]\npaths = [\n \"a\",\n]\n", "", "several lines"},
+		{"a comment", "[policy]\npaths = [\"a\"] # b\n", "", "with a comment"},
+		{"dotted", "policy.paths = [\"a\"]\n", "", "cannot be edited here"},
+		{"in a text", "profile = \"\"\"\n[policy]\n\"\"\"\n", "", "cannot be edited here"},
+		{"broken", "[policy\n", "", "gatehouse.toml:2:8:"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := withPolicyLists("gatehouse.toml", test.text, paths, data)
+			if test.err == "" && (err != nil || got != test.want) {
+				t.Errorf("%v\n%s", err, got)
+			}
+			if test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+				t.Errorf("error %v, want %q", err, test.err)
+			}
+		})
+	}
+}
+
+// The test that comes with a row passes, whatever the row is.
+func TestRowsBringTestsThatPass(t *testing.T) {
+	var rows []dailyRow
+	for _, text := range []string{
+		"npm test*", "npm test", "git push:*", "* test", "Bash", "uname *", "echo a.b", "Read(docs/**)", "Read(*.go)", "Edit(src/)", "Edit(**/b/**)",
+		"Write(//opt/x)", "NotebookEdit(n.ipynb)", "Grep(src)", "Read", "WebFetch", "WebFetch(domain:example.com)", "WebFetch(domain:*.example.com)",
+		"Agent(Explore)", "Agent", "Skill(x)", "mcp__a__b", "mcp__a__*", "mcp__a", "WebSearch",
+	} {
+		for _, effect := range []string{"allow", "ask", "deny"} {
+			row, err := parseDaily(text, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			row.Effect = effect
+			rows = append(rows, row)
+		}
+	}
+	folder := t.TempDir()
+	p := dailyPlace{folder: folder, data: filepath.Join(folder, "rules.toml"), module: filepath.Join(folder, "daily.rego"), tests: filepath.Join(folder, "daily_test.rego")}
+	f, err := readDaily(p.data)
+	if err == nil {
+		f, err = f.with(rows...)
+	}
+	if err == nil {
+		err = p.write(f, withTests(mustDaily("daily/daily_test.rego"), rows))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, problems strings.Builder
+	code := run(t.Context(), []string{"policy", "test", folder, "--data", p.data}, strings.NewReader(""), &out, &problems, []string{"HOME=" + folder})
+	if code != policyYes || strings.Count(out.String(), "tests passed") != 1 {
+		t.Errorf("exit code %d\n%s%s", code, &out, &problems)
+	}
+}

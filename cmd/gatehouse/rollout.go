@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/watch"
+	"github.com/gatehouse-mcp/gatehouse/policy"
+	"github.com/gatehouse-mcp/gatehouse/policy/bundle"
+)
+
+// Times of the first look at a bundle's address. A copy of an earlier run is
+// used when the address does not answer in time.
+const (
+	firstFetch    = 20 * time.Second // without a copy
+	firstWithCopy = 3 * time.Second
+)
+
+// rollout holds the policies in force and replaces them. Its fields are used by
+// one goroutine at a time: the one that opens it, then that of [rollout.follow].
+type rollout struct {
+	logger   *slog.Logger
+	live     *policy.Live
+	start    *settings      // all but the policies are those of the start
+	settings *settings      // the policies in force were loaded with
+	source   *bundle.Source // nil: no bundle
+	projects *policy.Projects
+
+	policies, configuration watch.Files
+
+	fetching string   // why the newest bundle could not be had; empty: it could
+	loading  string   // why the newest bundle is not in force; empty: it is
+	told     string   // of both, to the sessions
+	failed   bool     // the last reload did
+	restarts []string // keys that need a restart, as they were told last
+}
+
+// openRollout loads the policies in force. An error names file and line; without
+// a bundle that is configured, nothing is loaded at all.
+func openRollout(ctx context.Context, s *settings, logger *slog.Logger) (*rollout, error) {
+	r := &rollout{logger: logger, start: s, settings: s, projects: policy.NewProjects()}
+	r.policies.Reset(s.policyInputs(), policyExt) // before they are read: no later change goes unseen
+	var err error
+	if s.bundle != nil {
+		if r.source, err = r.openBundle(ctx, *s.bundle); err != nil {
+			return nil, err
+		}
+	}
+	set, err := r.firstOf(func(b *bundle.Bundle) (*policy.Set, error) { return r.load(ctx, s, b) })
+	if err != nil {
+		return nil, err
+	}
+	r.live = policy.NewLive(set)
+	return r, nil
+}
+
+// openBundle gets a bundle for the first time.
+func (r *rollout) openBundle(ctx context.Context, o bundle.Options) (*bundle.Source, error) {
+	source, err := bundle.Open(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := source.Recall(); err != nil {
+		r.logger.Warn("bundle", "error", err)
+	}
+	wait := firstFetch
+	if len(source.Candidates()) > 0 {
+		wait = firstWithCopy
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if _, err := r.refresh(ctx, source); err != nil {
+		return nil, err
+	}
+	return source, nil
+}
+
+// refresh looks for a new bundle. Not to get it is an error only where there is
+// none from before.
+func (r *rollout) refresh(ctx context.Context, source *bundle.Source) (changed bool, err error) {
+	changed, err = source.Refresh(ctx)
+	if err != nil && len(source.Candidates()) == 0 {
+		return false, fmt.Errorf("policy.%w; without the organisation's policies nothing is loaded", err)
+	}
+	r.fetched(source, err)
+	return changed, nil
+}
+
+// fetched notes how a look for a new bundle ended.
+func (r *rollout) fetched(source *bundle.Source, err error) {
+	r.fetching = ""
+	if err != nil {
+		r.fetching = r.trouble(source, err)
+	}
+}
+
+// firstOf loads with the newest bundle, or else the last good one, and keeps the
+// one that will do. The error is that of the newest.
+func (r *rollout) firstOf(load func(*bundle.Bundle) (*policy.Set, error)) (*policy.Set, error) {
+	if r.source == nil {
+		return load(nil)
+	}
+	r.loading = ""
+	var errs []error
+	for _, b := range r.source.Candidates() {
+		set, err := load(b)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if len(errs) > 0 {
+			r.loading = r.trouble(r.source, errs[0])
+		}
+		if err := r.source.InForce(b); err != nil {
+			r.logger.Warn("bundle", "error", err)
+		}
+		return set, nil
+	}
+	return nil, errs[0] // a source without candidates is not opened
+}
+
+// trouble logs what is wrong with a bundle and returns what sessions are told.
+func (r *rollout) trouble(source *bundle.Source, err error) string {
+	good := source.Candidates()
+	last := named(good[len(good)-1])
+	r.logger.Error("bundle", "error", err.Error(), "in_force", last)
+	return fmt.Sprintf("%s; the last good bundle stays in force (%s)", clipped(err), last)
+}
+
+// named tells which bundle is meant.
+func named(b *bundle.Bundle) string {
+	if b.Revision != "" {
+		return fmt.Sprintf("revision %q", b.Revision)
+	}
+	return "digest " + b.Digest[:16]
+}
+
+// maxTold bounds an error shown to clients, in bytes.
+const maxTold = 2000
+
+func clipped(err error) string {
+	text := err.Error()
+	if len(text) > maxTold {
+		text = text[:maxTold] + "…"
+	}
+	return text
+}
+
+// load compiles the policies of s with a bundle, which may be nil.
+func (r *rollout) load(ctx context.Context, s *settings, b *bundle.Bundle) (*policy.Set, error) {
+	o, err := s.policyOptions(r.logger)
+	if err != nil {
+		return nil, err
+	}
+	o.Projects = r.projects // which policies hold in a session outlives a reload
+	if b != nil {
+		o.OrgModules, o.OrgRevision = b.Modules, b.Revision
+		if o.OrgData, err = united(o.OrgData, b.Data); err != nil {
+			return nil, err
+		}
+	}
+	return policy.Load(ctx, o)
+}
+
+// united puts a bundle's data beside the organisation's own.
+func united(own, given map[string]any) (map[string]any, error) {
+	all := maps.Clone(own)
+	if all == nil {
+		all = map[string]any{}
+	}
+	for name, value := range given {
+		if _, taken := all[name]; taken {
+			return nil, fmt.Errorf("policy.data: a file of the organisation and its bundle both set %q; keep one", name)
+		}
+		all[name] = value
+	}
+	return all, nil
+}

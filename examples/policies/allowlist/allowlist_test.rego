@@ -1,0 +1,69 @@
+package gatehouse.allowlist_test
+
+plain_file := {"raw": "a.go", "inside": true, "resolved": true}
+
+# A call of the shell; what a test is about replaces parts of it.
+shell(command, changes) := object.union(
+	{
+		"tool": {"name": "Bash"}, "paths": [], "paths_plain": false,
+		"bash": {"ok": true, "features": {"cmdsubst": false, "background": false}, "commands": [command]},
+	},
+	changes,
+)
+
+command(name, words) := {
+	"name": {"value": name, "basename": name}, "static": true, "env": [], "via": [], "redirects": [], "git": null,
+	"args": [{"value": w, "flag": startswith(w, "-"), "static": true} | some w in words],
+}
+
+git(facts) := object.union(command("git", []), {"git": object.union({"writes": false, "network": false, "runs_program": false, "globals": []}, facts)})
+
+effects(doc) := {d.effect | some d in data.gatehouse.permission.decisions with input as doc}
+
+allows(doc) if effects(doc) == {"allow"}
+
+denies(doc) if effects(doc) == {"deny"}
+
+test_reading_tools if {
+	every tool in ["Read", "Glob", "Grep", "LS"] {
+		allows({"tool": {"name": tool}, "paths": [plain_file], "paths_plain": true})
+		denies({"tool": {"name": tool}, "paths": [plain_file], "paths_plain": false})
+	}
+	every tool in ["Write", "Edit", "WebFetch", "mcp__a__b", "Task"] {
+		denies({"tool": {"name": tool}, "paths": [plain_file], "paths_plain": true})
+	}
+}
+
+test_commands_on_the_list if {
+	allows(shell(command("ls", ["-la"]), {}))
+	allows(shell(command("cat", ["a.go"]), {"paths": [plain_file], "paths_plain": true}))
+	allows(shell(command("grep", ["-n", "x"]), {}))
+	allows(shell(git({}), {}))
+	allows(shell(object.union(command("ls", []), {"redirects": [{"path": null, "static": true}]}), {}))
+}
+
+test_commands_off_the_list if {
+	every name in ["rm", "make", "curl", "sh", ""] {
+		denies(shell(command(name, []), {}))
+	}
+	denies(shell(command("grep", ["-r", "x"]), {}))
+	denies(shell(command("grep", ["--file=x"]), {}))
+	every fact in ["writes", "network", "runs_program"] {
+		denies(shell(git({fact: true}), {}))
+	}
+	denies(shell(git({"globals": ["-C", "x"]}), {}))
+}
+
+test_one_command_off_the_list_is_enough if {
+	denies(shell(command("ls", []), {"bash": {"commands": [command("ls", []), command("make", [])]}}))
+}
+
+test_odd_shell_texts if {
+	denies(shell(command("ls", []), {"bash": {"ok": false}}))
+	denies(shell(command("ls", []), {"bash": {"commands": []}}))
+	denies(shell(command("ls", []), {"bash": {"features": {"cmdsubst": true}}}))
+	denies(shell(command("cat", ["a"]), {"paths": [plain_file]}))
+	every change in [{"static": false}, {"env": [{"name": "A"}]}, {"via": ["env"]}, {"name": {"value": "./ls"}}, {"redirects": [{"path": plain_file, "static": true}]}] {
+		denies(shell(object.union(command("ls", []), change), {}))
+	}
+}

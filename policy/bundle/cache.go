@@ -1,0 +1,82 @@
+package bundle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/regular"
+)
+
+// cache keeps the last bundle that was in force, for a start without a network.
+// It is trusted no more than the network: what is read is verified again.
+type cache struct {
+	folder string // empty: nothing is kept
+	name   string // of the files, without ending
+}
+
+func newCache(folder, url string) cache {
+	sum := sha256.Sum256([]byte(url))
+	return cache{folder: folder, name: hex.EncodeToString(sum[:8])}
+}
+
+func (c cache) path(ending string) string { return filepath.Join(c.folder, c.name+ending) }
+
+// load returns the copy and the etag it came with; no copy is no error.
+func (c cache) load(k *Key, maxBytes int64) (*Bundle, error) {
+	if c.folder == "" {
+		return nil, nil
+	}
+	raw, err := regular.Read(c.path(".tar.gz"), maxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("copy of the bundle: %w", err)
+	}
+	b, err := Read(raw, k, maxBytes)
+	if err != nil {
+		return nil, fmt.Errorf("copy of the bundle in %s: %w", c.path(".tar.gz"), err)
+	}
+	line, _ := regular.Read(c.path(".etag"), maxEtag+sha256.Size*2+1)
+	if digest, etag, ok := strings.Cut(string(line), " "); ok && digest == b.Digest {
+		b.etag = etag // of these very bytes: the files are not written at once
+	}
+	return b, nil
+}
+
+// store replaces the copy, readable by the owner alone.
+func (c cache) store(b *Bundle) error {
+	if c.folder == "" {
+		return nil
+	}
+	if err := os.MkdirAll(c.folder, 0o700); err != nil {
+		return fmt.Errorf("copy of the bundle: %w", err)
+	}
+	if err := replace(c.path(".tar.gz"), b.raw); err != nil {
+		return fmt.Errorf("copy of the bundle: %w", err)
+	}
+	if err := replace(c.path(".etag"), []byte(b.Digest+" "+b.etag)); err != nil {
+		return fmt.Errorf("etag of the bundle: %w", err)
+	}
+	return nil
+}
+
+// replace writes a file whole or not at all.
+func replace(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".bundle-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone already when all went well
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,93 @@
+package facts
+
+import (
+	"path/filepath"
+	"slices"
+)
+
+// Places are the home folder and the protected places of a set of policies,
+// prepared once and shared by the resolvers of all calls.
+type Places struct {
+	home string
+	own  []ownPlace
+}
+
+// ownPlace is a protected file or folder; segments are compared folded,
+// because on some file system other spellings name the same place.
+type ownPlace struct {
+	abs    string
+	folded []string
+}
+
+// NewPlaces prepares the home folder, which may be empty, and absolute files
+// or folders that nobody may write. Relative ones are left out.
+func NewPlaces(home string, protected []string) *Places {
+	places := &Places{home: home}
+	for _, p := range protected {
+		if filepath.IsAbs(p) {
+			abs := filepath.Clean(p)
+			places.own = append(places.own, ownPlace{abs: abs, folded: foldPath(abs)})
+		}
+	}
+	return places
+}
+
+// Home returns the home folder.
+func (p *Places) Home() string { return p.home }
+
+// above reports whether abs is a folder above a protected place, or one itself.
+func (p *Places) above(abs string) bool {
+	for i := range p.own {
+		if within(abs, p.own[i].abs) {
+			return true
+		}
+	}
+	return false
+}
+
+// judge says what the names of an absolute path mean.
+func (p *Places) judge(abs string) verdict {
+	var room [24]string
+	segs := appendFolded(room[:0], abs)
+	v := rows.lookup(segs)
+	for i := range p.own {
+		own := p.own[i].folded
+		if n := len(own); len(segs) >= n && (n == 0 || segs[n-1] == own[n-1]) && slices.Equal(segs[:n], own) {
+			v.own = "gatehouse"
+		}
+	}
+	return v
+}
+
+// verdict names what the tables say of a place; empty where they say nothing.
+type verdict struct {
+	secret     string // may be neither read nor written
+	own        string // may not be written: Gatehouse's own
+	guard      string // may not be written
+	doubt      string // deserves a look
+	doubtWrite string // deserves a look when written
+}
+
+// protection names what forbids a mode, or "".
+func (v *verdict) protection(mode Mode) string {
+	switch {
+	case v.secret != "" || mode != Write:
+		return v.secret
+	case v.own != "":
+		return v.own
+	}
+	return v.guard
+}
+
+func (v *verdict) apply(p *Path) {
+	if by := v.protection(p.Mode); by != "" && !p.Protected {
+		p.Protected, p.ProtectedBy = true, by
+	}
+	by := v.doubt
+	if by == "" && p.Mode == Write {
+		by = v.doubtWrite
+	}
+	if by != "" && !p.Sensitive {
+		p.Sensitive, p.SensitiveBy = true, by
+	}
+}

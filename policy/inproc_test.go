@@ -1,0 +1,97 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+)
+
+func TestInproc(t *testing.T) {
+	root := workspace(t)
+	call := request(root, "mcp__own__search", `{"query":"x"}`)
+	base := InprocRequest{Call: call, Server: "own", Phase: PhaseCall, Passed: permission.Decision{Effect: permission.Allow, Rule: "x.y"}}
+	change := func(f func(*InprocRequest)) InprocRequest { r := base; f(&r); return r }
+	result := change(func(r *InprocRequest) {
+		r.Phase, r.Duration = PhaseResult, 1500*time.Millisecond
+		r.Result = InprocResult{Bytes: 9000, Blocks: []string{"text"}, JSONShape: "object"}
+	})
+	for _, row := range []struct {
+		name, rules string
+		r           InprocRequest
+		want        permission.Effect
+		rule        string
+	}{
+		{"nobody allows", "", change(func(r *InprocRequest) { r.Passed = permission.Decision{} }), permission.Deny, "engine.default"},
+		{"allowed", say("allow", "own.all", ""), change(func(r *InprocRequest) { r.Passed = permission.Decision{} }), permission.Allow, "own.all"},
+		{"by its server", `decisions contains {"effect": "deny", "rule": "own.no", "reason": "r"} if { input.tool.server == "own"; input.tool.kind == "sdk" }`, base, permission.Deny, "own.no"},
+		{"large result", `decisions contains {"effect": "deny", "rule": "own.large", "reason": "r"} if { input.phase == "result"; input.result.bytes > 8000; input.duration_ms == 1500; "text" in input.result.blocks }`, result, permission.Deny, "own.large"},
+		{"ask", say("ask", "own.who", ""), base, permission.Deny, "engine.decode"},
+		{"modify", say("modify", "own.set", `, "ops": [{"op": "set", "path": "/query", "value": "y"}]`), base, permission.Deny, "engine.decode"},
+		{"no phase", say("allow", "own.all", ""), change(func(r *InprocRequest) { r.Phase = "before" }), permission.Deny, "engine.input"},
+		{"no input", say("allow", "own.all", ""), change(func(r *InprocRequest) { r.Call.Input = nil }), permission.Deny, "engine.input"},
+		{"look-alike name", say("allow", "own.all", ""), change(func(r *InprocRequest) { r.Call.Tool = "mcp__own__s\u0435arch" }), permission.Deny, "engine.tool_name"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := Options{}
+			if row.rules != "" {
+				o.Paths = []string{userPolicy(t, "package gatehouse.inproc\n\n"+row.rules)}
+			}
+			if d := load(t, o).Inproc(context.Background(), row.r); d.Effect != row.want || d.Rule != row.rule {
+				t.Errorf("got %s by %s (%s), want %s by %s", d.Effect, d.Rule, d.Reason, row.want, row.rule)
+			}
+		})
+	}
+}
+
+func TestMask(t *testing.T) {
+	event := map[string]any{
+		"labels": map[string]string{"profile": "dev"}, "decision_id": "d", "path": "gatehouse/permission/decisions",
+		"input":  map[string]any{"tool": map[string]any{"name": "Bash", "input": map[string]any{"command": "x"}}},
+		"result": map[string]any{"effect": "allow"}, "timestamp": time.Unix(0, 0),
+	}
+	whole := `[{"op":"remove","path":"/input","value":null},{"op":"remove","path":"/result","value":null}]`
+	for _, row := range []struct{ name, rules, want, fail string }{
+		{"pointer", `mask contains "/input/tool/input/command" if input.input.tool.name == "Bash"`, `[{"op":"remove","path":"/input/tool/input/command","value":null}]`, ""},
+		{"other event", `mask contains "/input/tool" if input.labels.profile == "ci"`, `null`, ""},
+		{"upsert", `mask contains {"op": "upsert", "path": "/result/reason", "value": input.path}`, `[{"op":"upsert","path":"/result/reason","value":"gatehouse/permission/decisions"}]`, ""},
+		{"outside of input and result", `mask contains "/labels/profile"`, whole, "/input or /result"},
+		{"upsert without a value", `mask contains object.union({"op": "upsert"}, {"path": "/input/x"})`, whole, "needs a value"},
+		{"unknown op", `mask contains {"op": lower("DROP"), "path": "/input/x"}`, whole, "drop"},
+		{"no pointer", `mask contains 7`, whole, "no JSON pointer"},
+		{"error", `mask contains "/input/x" if to_number(input.path) > 1`, whole, "to_number"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := load(t, Options{OrgModules: map[string]string{"mask.rego": "package gatehouse.log\n\n" + row.rules}})
+			ops, err := s.Mask(context.Background(), event)
+			got, _ := json.Marshal(ops)
+			if string(got) != row.want || (err == nil) != (row.fail == "") || err != nil && !strings.Contains(err.Error(), row.fail) {
+				t.Errorf("got %s, %v, want %s, error with %q", got, err, row.want, row.fail)
+			}
+		})
+	}
+}
+
+func TestMaskIsOfTheOrganisationAndTheUser(t *testing.T) {
+	if ops, err := load(t, Options{}).Mask(context.Background(), map[string]any{}); ops != nil || err != nil {
+		t.Errorf("without masks: %v, %v", ops, err)
+	}
+	mask := func(path string) string { return "package gatehouse.log\n\nmask contains \"" + path + "\"" }
+	s := load(t, Options{OrgModules: map[string]string{"o.rego": mask("/input/a")}, Paths: []string{userPolicy(t, mask("/input/b"))}})
+	if ops, err := s.Mask(context.Background(), map[string]any{}); err != nil || len(ops) != 2 {
+		t.Errorf("both: %v, %v", ops, err)
+	}
+	for name, text := range map[string]string{
+		"unknown field of the event": "package gatehouse.log\n\nmask contains \"/input\" if input.lables",
+		"unknown field of a mask":    "package gatehouse.log\n\nmask contains {\"op\": \"remove\", \"pth\": \"/input\"}",
+		"unknown op of a mask":       "package gatehouse.log\n\nmask contains {\"op\": \"drop\", \"path\": \"/input\"}",
+		"no set":                     "package gatehouse.log\n\nmask := \"/input\"",
+	} {
+		if _, err := Load(context.Background(), Options{Paths: []string{userPolicy(t, text)}}); err == nil {
+			t.Errorf("%s loads", name)
+		}
+	}
+}
