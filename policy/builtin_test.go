@@ -25,7 +25,7 @@ func TestEveryRefusalAdvises(t *testing.T) {
 			if !ok || object.Get(ast.StringTerm("effect")) == nil || object.Get(ast.StringTerm("rule")) == nil {
 				return false
 			}
-			effect, rule := word(object, "effect"), word(object, "rule")
+			effect, rule := literal(object, "effect"), literal(object, "rule")
 			if seen, twice := effects[rule]; twice && seen != effect {
 				t.Errorf("%s: rule %s has effect %s here and %s elsewhere", term.Location, rule, effect, seen)
 			}
@@ -41,7 +41,7 @@ func TestEveryRefusalAdvises(t *testing.T) {
 	}
 }
 
-func word(object ast.Object, key string) string {
+func literal(object ast.Object, key string) string {
 	s, _ := object.Get(ast.StringTerm(key)).Value.(ast.String)
 	return string(s)
 }

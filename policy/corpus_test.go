@@ -45,6 +45,35 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
+// TestCorpusProfiles judges the corpus by the other profiles with the tool
+// allowed: they allow nothing that dev does not.
+func TestCorpusProfiles(t *testing.T) {
+	rows, err := corpus.Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, profile := range []string{"readonly", "ci", "locked", "none"} {
+		root, home, err := corpus.Workspace(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := load(t, Options{Profile: profile, Home: home})
+		for _, row := range rows {
+			r := request(root, row.Tool, string(row.Input))
+			r.Session.AllowedTools = []string{row.Tool}
+			d := decide(t, s, r)
+			switch {
+			case d.Effect == permission.Allow && (!row.Everyday() || profile == "none"),
+				d.Effect == permission.Allow && row.Intent == "work" && profile != "ci",
+				d.Effect == permission.Ask && (profile == "ci" || profile == "locked"):
+				t.Errorf("profile %s, line %d: %s %q: got %s by %s", profile, row.Line, row.Tool, what(row), d.Effect, d.Rule)
+			case profile == "none" && row.Category == "self" && row.Want == "deny" && d.Effect != permission.Deny:
+				t.Errorf("profile none, line %d: %s %q: got %s by %s, which touches the gate", row.Line, row.Tool, what(row), d.Effect, d.Rule)
+			}
+		}
+	}
+}
+
 func what(r corpus.Row) string {
 	if r.Command != "" {
 		return r.Command

@@ -8,8 +8,10 @@ import (
 
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/topdown/cache"
 )
 
 // Limits of one decision.
@@ -119,9 +121,18 @@ func strictest(verdicts []verdict) permission.Effect {
 	return most
 }
 
+// maxPatterns bounds the compiled patterns that are kept for all evaluations.
+var maxPatterns = 4096
+
+// patterns keeps compiled regular expressions and globs between evaluations:
+// without it the engine keeps a hundred and compiles the others every time.
+var patterns = cache.NewInterQueryValueCache(context.Background(), &cache.Config{
+	InterQueryBuiltinValueCache: cache.InterQueryBuiltinValueCacheConfig{MaxNumEntries: &maxPatterns},
+})
+
 // ask evaluates one prepared query and decodes its decisions strictly.
 func (s *Set) ask(ctx context.Context, l *layer, q *rego.PreparedEvalQuery, input ast.Value) ([]verdict, *permission.Decision) {
-	results, err := q.Eval(ctx, rego.EvalParsedInput(input))
+	results, err := q.Eval(ctx, rego.EvalParsedInput(input), rego.EvalMetrics(metrics.NoOp()), rego.EvalInterQueryBuiltinValueCache(patterns))
 	if err != nil {
 		d := s.failed(ctx, l, err)
 		return nil, &d

@@ -70,14 +70,21 @@ func BenchmarkWholeDecision(b *testing.B) {
 // BenchmarkManyRules adds 10,000 rules that an index tells apart.
 func BenchmarkManyRules(b *testing.B) {
 	root := workspace(b)
-	var text strings.Builder
-	text.WriteString(teamRules)
-	for i := range 10_000 {
-		fmt.Fprintf(&text, "\ndecisions contains {\"effect\": \"deny\", \"rule\": \"many.r%d\", \"reason\": \"r\"} if input.tool.name == \"mcp__server%d__tool\"\n", i, i)
+	many := userPolicy(b, teamRules)
+	for file := range 10 { // a file of rules may have a mebibyte
+		var text strings.Builder
+		text.WriteString("package gatehouse.permission\n")
+		for i := range 1000 {
+			n := 1000*file + i
+			fmt.Fprintf(&text, "\ndecisions contains {\"effect\": \"deny\", \"rule\": \"many.r%d\", \"reason\": \"r\"} if input.tool.name == \"mcp__server%d__tool\"\n", n, n)
+		}
+		if err := os.WriteFile(filepath.Join(many, fmt.Sprintf("many%d.rego", file)), []byte(text.String()), 0o600); err != nil {
+			b.Fatal(err)
+		}
 	}
 	r := request(root, "Bash", `{"command":"npm test"}`)
-	for name, rules := range map[string]string{"few": teamRules, "and-10000": text.String()} {
-		s := load(b, Options{Paths: []string{userPolicy(b, rules)}})
+	for name, rules := range map[string]string{"few": userPolicy(b, teamRules), "and-10000": many} {
+		s := load(b, Options{Paths: []string{rules}})
 		b.Run(name, func(b *testing.B) { benchmarkDecide(b, s, r) })
 	}
 }
@@ -96,20 +103,25 @@ func BenchmarkParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkMemoHit is a call whose decision its rule lets hold.
+// BenchmarkMemoHit is a call whose decision its rule lets hold: one that names
+// no file, and one whose files are looked at again.
 func BenchmarkMemoHit(b *testing.B) {
 	root := workspace(b)
 	s := load(b, Options{Profile: "none", Paths: []string{userPolicy(b, `package gatehouse.permission
 
-decisions contains {"effect": "allow", "rule": "team.tests", "cache": {"ttl_s": 300}} if {
-	input.tool.name == "Bash"
-	input.bash.ok
-	every c in input.bash.commands {
-		c.static
-		c.text == "npm test"
-	}
+decisions contains {"effect": "allow", "rule": "team.all", "cache": {"ttl_s": 300}} if {
+	input.tool.name in {"Bash", "mcp__tickets__get"}
 }`)}})
-	benchmarkDecide(b, s, request(root, "Bash", `{"command":"npm test"}`))
+	for name, r := range map[string]permission.Request{
+		"mcp":  request(root, "mcp__tickets__get", `{"id":1}`),
+		"id":   request(root, "Bash", `{"command":"id"}`),
+		"file": request(root, "Bash", `{"command":"cat main.go"}`),
+	} {
+		if decide(b, s, r); !s.recall(&r).holds {
+			b.Fatal(name, "is not remembered")
+		}
+		b.Run(name, func(b *testing.B) { benchmarkDecide(b, s, r) })
+	}
 }
 
 // BenchmarkBaselines are the same few checks as teamRules without Rego, to see

@@ -30,7 +30,9 @@ type decisionMemo struct {
 }
 
 type memoEntry struct {
+	holds    bool
 	decision permission.Decision
+	facts    string // that have to be the same again; empty when no file matters
 	until    time.Time
 }
 
@@ -105,28 +107,25 @@ func (p memoPart) read(reads inputReads) bool {
 var keyBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
 
 // get returns what was decided about an equal call a while ago.
-func (m *decisionMemo) get(r *permission.Request) (permission.Decision, bool) {
+func (m *decisionMemo) get(r *permission.Request) memoEntry {
 	if m.off || len(r.Input) > maxMemoKey {
-		return permission.Decision{}, false
+		return memoEntry{}
 	}
 	buffer := keyBuffers.Get().(*[]byte)
 	defer keyBuffers.Put(buffer)
 	*buffer = m.key((*buffer)[:0], r)
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.entries) == 0 {
-		return permission.Decision{}, false
+	e := m.entries[string(*buffer)]
+	m.mu.Unlock()
+	if e.holds && time.Now().After(e.until) {
+		return memoEntry{}
 	}
-	e, ok := m.entries[string(*buffer)]
-	if !ok || time.Now().After(e.until) {
-		return permission.Decision{}, false
-	}
-	return e.decision, true
+	return e
 }
 
 // put remembers a decision for ttl.
-func (m *decisionMemo) put(r *permission.Request, d permission.Decision, ttl time.Duration) {
-	if m.off || ttl <= 0 || len(r.Input) > maxMemoKey {
+func (m *decisionMemo) put(r *permission.Request, d permission.Decision, ttl time.Duration, facts string) {
+	if m.off || len(r.Input) > maxMemoKey || len(facts) > maxMemoKey {
 		return
 	}
 	key := string(m.key(nil, r))
@@ -137,7 +136,7 @@ func (m *decisionMemo) put(r *permission.Request, d permission.Decision, ttl tim
 		m.order[m.next] = key
 		m.next = (m.next + 1) % len(m.order)
 	}
-	m.entries[key] = memoEntry{d, time.Now().Add(ttl)}
+	m.entries[key] = memoEntry{holds: true, decision: d, facts: facts, until: time.Now().Add(ttl)}
 }
 
 // key joins everything of a request that rules may look at.

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,9 +53,9 @@ func TestMemoKey(t *testing.T) {
 		{"a field behind a choice", `a if input.tool.input[input.now_ns]`, base, false},
 	} {
 		m := newDecisionMemo([]inputReads{compiledReads(t, c.rules)})
-		m.put(&base, permission.Decision{Effect: permission.Allow, Rule: "r"}, time.Hour)
-		if d, hit := m.get(&c.other); hit != c.hit || hit && d.Rule != "r" {
-			t.Errorf("%s: hit %v, want %v", c.name, hit, c.hit)
+		m.put(&base, permission.Decision{Effect: permission.Allow, Rule: "r"}, time.Hour, "")
+		if e := m.get(&c.other); e.holds != c.hit || c.hit && e.decision.Rule != "r" {
+			t.Errorf("%s: hit %v, want %v", c.name, e.holds, c.hit)
 		}
 	}
 }
@@ -62,20 +64,50 @@ func TestMemoForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newDecisionMemo(nil)
 		r := permission.Request{Tool: "Bash"}
-		m.put(&r, permission.Decision{}, time.Second)
+		m.put(&r, permission.Decision{}, time.Second, "")
 		time.Sleep(999 * time.Millisecond)
-		if _, hit := m.get(&r); !hit {
+		if !m.get(&r).holds {
 			t.Error("forgotten too early")
 		}
 		time.Sleep(2 * time.Millisecond)
-		if _, hit := m.get(&r); hit {
+		if m.get(&r).holds {
 			t.Error("remembered for too long")
 		}
 		for i := range 3 * memoBound {
-			m.put(&permission.Request{Tool: fmt.Sprint(i)}, permission.Decision{}, time.Hour)
+			m.put(&permission.Request{Tool: fmt.Sprint(i)}, permission.Decision{}, time.Hour, "")
 		}
 		if len(m.entries) > memoBound {
 			t.Errorf("%d entries, bound %d", len(m.entries), memoBound)
 		}
 	})
+}
+
+// TestMemoLooksAtFilesAgain: a remembered allow does not outlive what it rested on.
+func TestMemoLooksAtFilesAgain(t *testing.T) {
+	root := workspace(t)
+	s := load(t, Options{Profile: "none", DefaultEffect: "deny", Paths: []string{userPolicy(t, `package gatehouse.permission
+
+decisions contains {"effect": "allow", "rule": "t.cat", "cache": {"ttl_s": 300}} if {
+	every p in input.paths {
+		p.inside
+	}
+}`)}})
+	name := filepath.Join(root, "new.txt")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := request(root, "Bash", `{"command":"cat new.txt"}`)
+	first, second := decide(t, s, r), decide(t, s, r)
+	if first.Effect != permission.Allow || second.Effect != permission.Allow || !s.recall(&r).holds {
+		t.Fatalf("%s, %s, remembered %v", first.Rule, second.Rule, s.recall(&r).holds)
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(root, "..", "outside", "notes.txt"), name); err != nil {
+		t.Fatal(err)
+	}
+	if d := decide(t, s, r); d.Effect != permission.Deny {
+		t.Errorf("%s by %s, although the file leads elsewhere now", d.Effect, d.Rule)
+	}
 }

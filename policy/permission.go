@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+	"github.com/gatehouse-mcp/gatehouse/policy/facts"
 )
 
 // maxToolName bounds a tool's name in bytes. It is no count within toolName:
@@ -27,12 +30,16 @@ func (s *Set) Decide(ctx context.Context, r permission.Request) (permission.Deci
 	if err != nil {
 		return rec.done(s.refuse(projectRule, err.Error())), nil
 	}
+	var known memoEntry
 	if p == nil {
-		if d, ok := s.recall(&r); ok {
-			return rec.done(d), nil
+		if known = s.recall(&r); known.holds && known.facts == "" {
+			return rec.done(known.decision), nil
 		}
 	}
 	return rec.done(s.guarded(ctx, func(ctx context.Context) permission.Decision {
+		if known.holds && s.factsOf(r) == known.facts {
+			return known.decision
+		}
 		d := s.decide(ctx, r, p, rec.begin())
 		if d.Effect != permission.Ask || d.UpdatedInput == nil {
 			return d
@@ -59,9 +66,10 @@ func (s *Set) decide(ctx context.Context, r permission.Request, p *project, t *t
 	if err != nil {
 		return s.unreadable(err)
 	}
-	d, cache := s.decideDocument(ctx, s.document(r, object, p), p, t)
-	if p == nil {
-		s.remember(&r, d, cache)
+	doc := s.document(r, object, p)
+	d, cache := s.decideDocument(ctx, doc, p, t)
+	if p == nil && cache > 0 {
+		s.remember(&r, d, cache, fileFacts(&doc))
 	}
 	return d
 }
@@ -103,10 +111,7 @@ func cacheTime(d permission.Decision, verdicts []verdict) (shortest time.Duratio
 }
 
 // remember keeps a decision whose rules say for how long it holds.
-func (s *Set) remember(r *permission.Request, d permission.Decision, span time.Duration) {
-	if span <= 0 {
-		return
-	}
+func (s *Set) remember(r *permission.Request, d permission.Decision, span time.Duration, facts string) {
 	s.memoOnce.Do(func() {
 		var reads []inputReads
 		for _, l := range s.layers {
@@ -114,20 +119,51 @@ func (s *Set) remember(r *permission.Request, d permission.Decision, span time.D
 		}
 		s.memo.Store(newDecisionMemo(reads))
 	})
-	s.memo.Load().put(r, d, span)
+	s.memo.Load().put(r, d, span, facts)
 }
 
 // recall returns what was decided about an equal call, under an id of its own.
-func (s *Set) recall(r *permission.Request) (permission.Decision, bool) {
+func (s *Set) recall(r *permission.Request) memoEntry {
 	memo := s.memo.Load()
 	if memo == nil {
-		return permission.Decision{}, false
+		return memoEntry{}
 	}
-	d, ok := memo.get(r)
-	if ok {
-		d.DecisionID = newDecisionID()
+	e := memo.get(r)
+	if e.holds {
+		e.decision.DecisionID = newDecisionID()
 	}
-	return d, ok
+	return e
+}
+
+// fileFacts joins those facts of a call that come from the file system, which
+// may change before the next equal call; empty when none does.
+func fileFacts(doc *permissionInput) string {
+	plain := len(doc.Paths) == 0 && (doc.PathsKnown || doc.Tool.Name == "Bash" || doc.Tool.Kind != "builtin") &&
+		!slices.ContainsFunc(doc.Bash.Commands, func(c facts.Command) bool {
+			return c.Git != nil || c.Name.Path != nil || c.Cwd.Value != doc.Cwd
+		})
+	if plain {
+		return ""
+	}
+	key, ok := partKey(nil, reflect.ValueOf(struct {
+		paths           []facts.Path
+		shell           facts.Shell
+		allowed, denied ruleMatch
+	}{doc.Paths, doc.Bash, doc.AllowedByCaller, doc.DisallowedByCaller}))
+	if !ok {
+		return newDecisionID() // equal to none
+	}
+	return string(key)
+}
+
+// factsOf looks again at what a remembered decision rested on.
+func (s *Set) factsOf(r permission.Request) string {
+	object, err := decodeInput(r.Input)
+	if err != nil {
+		return newDecisionID() // equal to none
+	}
+	doc := s.describe(r, object)
+	return fileFacts(&doc)
 }
 
 // signed says which decision it was and what made it.

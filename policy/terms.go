@@ -141,6 +141,9 @@ func structMaker(t reflect.Type) termMaker {
 		return object
 	}
 	zero := build(reflect.Zero(t))
+	if sharedTypes[t] {
+		build = shared(build)
+	}
 	return func(v reflect.Value) ast.Value {
 		if v.IsZero() {
 			return zero

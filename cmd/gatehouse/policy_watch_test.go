@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The tests run again when a file has changed, and the last result is the exit code.
@@ -22,7 +23,7 @@ func TestPolicyWatch(t *testing.T) {
 	}
 	write("1 == 2")
 	out, in := io.Pipe()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // then the program ends, and so does the wait for its lines
 	ended := make(chan int, 1)
 	go func() { // ends with ctx
 		ended <- run(ctx, []string{"policy", "test", "--watch", folder}, strings.NewReader(""), in, io.Discard, nil)

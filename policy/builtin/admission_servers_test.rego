@@ -4,7 +4,7 @@ server(source, changes) := ask("mcp_server", object.union({"mcp_server": object.
 
 admits(doc) if {
 	denied(doc) == set()
-	{d.effect | some d in decided(doc)} == {"allow"}
+	{[d.effect, d.rule] | some d in decided(doc)} == {["allow", "admission.server_owner"]}
 }
 
 test_servers_of_the_owner if {

@@ -11,7 +11,7 @@ about.git contains d if {
 about.git contains {
 	"effect": "ask", "rule": "git.unknown", "severity": "medium",
 	"reason": sprintf("%s: what git is to do is only known when it runs", [short(c.text)]),
-	"agent_message": "Write git's subcommand out.",
+	"agent_message": "Write git's subcommand and its options out, as in: git status.",
 } if {
 	some c in input.bash.commands
 	c.git.subcommand == ""

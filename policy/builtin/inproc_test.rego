@@ -3,6 +3,7 @@ package gatehouse.inproc_test
 permits(effect, approver) if {
 	some d in data.gatehouse.inproc.decisions with input as {"permission_decision": {"effect": effect, "rule": "r", "approver": approver}}
 	d.effect == "allow"
+	d.rule == "inproc.permitted"
 }
 
 test_what_passed_the_gate_runs if {

@@ -18,11 +18,11 @@ command(name, words) := {
 
 git(facts) := object.union(command("git", []), {"git": object.union({"writes": false, "network": false, "runs_program": false, "globals": []}, facts)})
 
-effects(doc) := {d.effect | some d in data.gatehouse.permission.decisions with input as doc}
+said(doc) := {sprintf("%s:%s", [d.effect, d.rule]) | some d in data.gatehouse.permission.decisions with input as doc}
 
-allows(doc) if effects(doc) == {"allow"}
+allows(doc) if said(doc) == {"allow:allowlist.reads"}
 
-denies(doc) if effects(doc) == {"deny"}
+denies(doc) if said(doc) == {"deny:allowlist.rest"}
 
 test_reading_tools if {
 	every tool in ["Read", "Glob", "Grep", "LS"] {
