@@ -77,7 +77,7 @@ func newDecisionMemo(layers []inputReads) *decisionMemo {
 	m := &decisionMemo{entries: map[string]memoEntry{}, order: make([]string, memoBound)}
 	for _, reads := range layers {
 		for _, f := range neverSame {
-			m.off = m.off || reads.whole(f[0]) || f[1] != "" && reads[f[0]+"."+f[1]]
+			m.off = m.off || memoPart{field: f[0], inner: f[1]}.read(reads)
 		}
 	}
 	for _, part := range memoParts {
@@ -145,7 +145,8 @@ func (m *decisionMemo) key(b []byte, r *permission.Request) []byte {
 	b = text0(text0(text0(b, r.Tool), string(r.Input)), r.SessionID)
 	b = text0(text0(text0(text0(b, s.Cwd), r.Folder), s.Mode), s.Model)
 	b = texts0(texts0(texts0(texts0(b, s.Roots), s.AdditionalDirs), s.AllowedTools), s.DisallowedTools)
-	b = strconv.AppendBool(strconv.AppendBool(b, s.Trusted), s.SandboxOn)
+	b = texts0(b, s.McpServers)
+	b = strconv.AppendBool(strconv.AppendBool(strconv.AppendBool(b, s.McpServers == nil), s.Trusted), s.SandboxOn)
 	for i := range m.parts {
 		b = m.parts[i].add(b, r)
 	}

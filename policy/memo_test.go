@@ -49,6 +49,9 @@ func TestMemoKey(t *testing.T) {
 		{"the agent", `a if input.agent.id != ""`, change(func(r *permission.Request) { r.AgentID = "a" }), false},
 		{"the clock", `a if input.now_ns > 1`, base, false},
 		{"the last calls", `a if count(input.history.last) > 1`, base, false},
+		{"a signal", `a if input.signals.load.ok`, base, false},
+		{"a server more", ``, change(func(r *permission.Request) { r.Session.McpServers = []string{"x"} }), false},
+		{"no servers known", ``, change(func(r *permission.Request) { r.Session.McpServers = []string{} }), false},
 		{"a field chosen at run time", `a if input[input.door]`, base, false},
 		{"a field behind a choice", `a if input.tool.input[input.now_ns]`, base, false},
 	} {

@@ -33,7 +33,7 @@ families := {
 	"base64": ["contents"], "base32": ["contents"], "cp": ["contents"], "mv": ["contents"], "ln": ["contents"], "tar": ["contents"],
 	"zip": ["contents"], "gzip": ["contents"], "cut": ["contents"], "paste": ["contents"], "bat": ["contents"], "dd": ["device", "contents"],
 	"rm": ["remove"], "rmdir": ["remove"], "shred": ["remove", "irreversible"], "unlink": ["remove"], "truncate": ["irreversible"],
-	"find": ["find"], "dd": ["device"], "chmod": ["rights"], "chown": ["rights"], "chgrp": ["rights"],
+	"find": ["find"], "chmod": ["rights"], "chown": ["rights"], "chgrp": ["rights"],
 	"mkfs": ["filesystem"], "mkfs.ext2": ["filesystem"], "mkfs.ext3": ["filesystem"], "mkfs.ext4": ["filesystem"],
 	"mkfs.xfs": ["filesystem"], "mkfs.btrfs": ["filesystem"], "mkfs.vfat": ["filesystem"], "mkfs.fat": ["filesystem"],
 	"mkfs.ntfs": ["filesystem"], "mkfs.exfat": ["filesystem"], "mkfs.f2fs": ["filesystem"], "mke2fs": ["filesystem"],

@@ -6,18 +6,14 @@ package gatehouse.permission
 git_reads(c) if {
 	c.git.subcommand in {"describe", "log", "ls-files", "rev-parse", "shortlog", "status"}
 	starts_nothing(c.git)
-	every a in c.args {
-		git_word(a)
-	}
+	[a | some a in c.args; not a.value in git_flags; not git_word(a)] == []
 }
 
 git_reads(c) if {
 	c.git.subcommand in {"diff", "show"}
 	starts_nothing(c.git)
 	lists_names(c.git)
-	every a in c.args {
-		git_word(a)
-	}
+	[a | some a in c.args; not a.value in git_flags; not git_word(a)] == []
 }
 
 git_reads(c) if {
@@ -58,8 +54,6 @@ lists_names(g) if {
 	some a in g.args
 	a in {"--stat", "--shortstat", "--numstat", "--name-only", "--name-status", "--no-patch", "-s"}
 }
-
-git_word(a) if a.value in git_flags
 
 # no pathspec magic (:/x) and no contents of a revision (HEAD:x)
 git_word(a) if {
