@@ -118,21 +118,7 @@ func replaceFile(path string, content any) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "new-*") // created 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(raw)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return regular.Replace(path, raw)
 }
 
 // recall reads the record of a session; there may be none. One that cannot be

@@ -16,5 +16,8 @@ func termsOf(verdicts []verdict) (terms permission.AskTerms, ok bool) {
 			terms = terms.Stricter(v.Ask)
 		}
 	}
-	return terms, terms.Approvers == nil || len(terms.Approvers) > 0
+	return terms, answerable(terms)
 }
+
+// answerable reports whether there is somebody who meets the terms.
+func answerable(t permission.AskTerms) bool { return t.Approvers == nil || len(t.Approvers) > 0 }

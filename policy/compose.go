@@ -24,11 +24,13 @@ func compose(verdicts []verdict) permission.Decision {
 	if len(verdicts) > 0 && verdicts[0].ignored == "" && verdicts[0].Effect != permission.Abstain {
 		out = verdicts[0].Decision
 	}
-	out.Context, out.Labels, out.Rules, out.Obligations = nil, nil, nil, nil
+	out.Context, out.Labels, out.Rules, out.Asking, out.Obligations = nil, nil, nil, nil, nil
 	for i := range verdicts {
 		word := verdicts[i].word
 		if verdicts[i].ignored != "" {
 			word = "ignored"
+		} else if verdicts[i].Effect == permission.Ask {
+			out.Asking = append(out.Asking, verdicts[i].Layer+":"+verdicts[i].Rule)
 		}
 		out.Rules = append(out.Rules, word+":"+verdicts[i].Rule)
 	}
@@ -119,7 +121,7 @@ func (s *Set) settle(verdicts []verdict, tool toolInput) permission.Decision {
 	switch {
 	case change.clash != "":
 		out.Effect, out.Rule, out.By, out.Layer, out.Severity = permission.Ask, "engine.modify_conflict", "engine", "", "high"
-		out.Reason, out.AgentMessage = fmt.Sprintf("rules want different values at %s", change.clash), ""
+		out.Reason, out.AgentMessage = change.clash, ""
 	case change.different && (out.Effect == permission.Modify || out.Effect == permission.Ask):
 		out.UpdatedInput = change.input
 	case out.Effect == permission.Abstain, out.Effect == permission.Ask && s.fallback != permission.Ask && onlyProject(verdicts):
@@ -143,7 +145,7 @@ func (s *Set) asked(out permission.Decision, verdicts []verdict) permission.Deci
 	}
 	terms, ok := termsOf(verdicts)
 	if !ok {
-		return s.refuse("engine.ask_terms", "rules want answers of different people, so nobody could answer: "+strings.Join(out.Rules, ", "))
+		return s.noApprover(out.Rules)
 	}
 	out.Ask = terms
 	if p := s.options.Profile; p == "ci" || p == "locked" {
@@ -151,6 +153,11 @@ func (s *Set) asked(out permission.Decision, verdicts []verdict) permission.Deci
 		out.Reason += " (profile " + p + ": nobody is there to ask)"
 	}
 	return out
+}
+
+// noApprover refuses a question whose rules no one approver satisfies.
+func (s *Set) noApprover(rules []string) permission.Decision {
+	return s.refuse("engine.ask_terms", "rules want answers of different people, so nobody could answer: "+strings.Join(rules, ", "))
 }
 
 func (s *Set) byDefault(out permission.Decision) permission.Decision {

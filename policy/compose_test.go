@@ -85,6 +85,13 @@ func TestOps(t *testing.T) {
 		{"command no text", "Bash", `{"command":"make"}`, ops(`{"op": "set", "path": "/command", "value": ["make"]}`), permission.Deny, "engine.modify", ""},
 		{"two rules, one place", "mcp__a__b", `{"x":1}`, ops(`{"op": "set", "path": "/x", "value": 2}`) + say("modify", "user.two", `, "ops": [{"op": "set", "path": "/x", "value": 3}]`), permission.Ask, "engine.modify_conflict", ""},
 		{"two rules, one wish", "mcp__a__b", `{"x":1}`, ops(`{"op": "set", "path": "/x", "value": 2}`) + say("modify", "user.two", `, "ops": [{"op": "set", "path": "/x", "value": 2.0}]`), permission.Modify, "user.op", `{"x":2}`},
+		{"two spellings of one element", "mcp__a__b", `{"x":[1]}`, ops(`{"op": "set", "path": "/x/0", "value": 2}`) + say("modify", "user.two", `, "ops": [{"op": "set", "path": "/x/00", "value": 3}]`), permission.Deny, "engine.modify", ""},
+		{"a sign before an index", "mcp__a__b", `{"x":[1]}`, ops(`{"op": "set", "path": "/x/+0", "value": 2}`), permission.Deny, "engine.modify", ""},
+		{"minus nought", "mcp__a__b", `{"x":[1]}`, ops(`{"op": "set", "path": "/x/-0", "value": 2}`), permission.Deny, "engine.modify", ""},
+		{"a member that looks like an index", "mcp__a__b", `{"x":{"00":1}}`, ops(`{"op": "set", "path": "/x/00", "value": 2}`), permission.Modify, "user.op", `{"x":{"00":2}}`},
+		{"an escaped name", "mcp__a__b", `{"a/b~c":1}`, ops(`{"op": "set", "path": "/a~1b~0c", "value": 2}`), permission.Modify, "user.op", `{"a/b~c":2}`},
+		{"a name that is not escaped", "mcp__a__b", `{"a~c":1}`, ops(`{"op": "set", "path": "/a~c", "value": 2}`), permission.Deny, "engine.decode", ""},
+		{"a place and what lies in it", "mcp__a__b", `{"x":{"y":1}}`, ops(`{"op": "set", "path": "/x/y", "value": 2}`) + say("modify", "user.two", `, "ops": [{"op": "set", "path": "/x", "value": {}}]`), permission.Ask, "engine.modify_conflict", ""},
 		{"asked about a change that never ends", "mcp__a__b", `{"x":1}`, `decisions contains {"effect": "modify", "rule": "user.grow", "reason": "r", "ops": [{"op": "set", "path": "/x", "value": input.tool.input.x + 1}]}` + "\n\n" + say("ask", "user.who", ""), permission.Deny, "engine.modify_loop", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

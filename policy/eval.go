@@ -132,7 +132,11 @@ var patterns = cache.NewInterQueryValueCache(context.Background(), &cache.Config
 
 // ask evaluates one prepared query and decodes its decisions strictly.
 func (s *Set) ask(ctx context.Context, l *layer, q *rego.PreparedEvalQuery, input ast.Value) ([]verdict, *permission.Decision) {
-	results, err := q.Eval(ctx, rego.EvalParsedInput(input), rego.EvalMetrics(metrics.NoOp()), rego.EvalInterQueryBuiltinValueCache(patterns))
+	results, err := q.Eval(ctx, rego.EvalParsedInput(input), rego.EvalMetrics(metrics.NoOp()), rego.EvalInterQueryBuiltinValueCache(patterns), bounded(ctx))
+	if over := overBounds(err); over != nil {
+		d := s.refuse("engine.decode", fmt.Sprintf("decisions of the %s policies: %v", l.name, over))
+		return nil, &d
+	}
 	if err != nil {
 		d := s.failed(ctx, l, err)
 		return nil, &d

@@ -125,7 +125,7 @@ func (s *Set) mask(ctx context.Context, input ast.Value) ([]MaskOp, error) {
 		if q == nil || l.name == "builtin" {
 			continue
 		}
-		results, err := q.Eval(ctx, rego.EvalParsedInput(input))
+		results, err := q.Eval(ctx, rego.EvalParsedInput(input), bounded(ctx))
 		if err == nil && (len(results) != 1 || len(results[0].Expressions) != 1) {
 			err = errors.New("undefined")
 		}

@@ -18,6 +18,7 @@ type op struct {
 	Expect  any    // what has to be there before; see Guarded
 	Guarded bool   // Expect is given
 	rule    string
+	layer   string
 }
 
 // opKinds are the changes: set a place, remove it, or add to the list there a
@@ -63,6 +64,9 @@ func (r *reader) op(object map[string]any) op {
 		inner.fail("ops: op set and op append_arg need a value, op remove takes none")
 	case !strings.HasPrefix(o.Path, "/") || o.Path == "/":
 		inner.fail("ops: path %.80q: want a JSON pointer such as \"/command\"", o.Path)
+	case strings.Contains(escapes.Replace(o.Path), "~"):
+		// Each place has one spelling, so that places can be compared as texts.
+		inner.fail("ops: path %.80q: \"~\" is written ~0, and \"/\" in a name ~1", o.Path)
 	}
 	r.take(inner)
 	return o
@@ -126,7 +130,17 @@ func copyJSON(value any) any {
 	return value
 }
 
-var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+var (
+	escapes  = strings.NewReplacer("~1", "", "~0", "")
+	unescape = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+// element reads the index of a list as RFC 6901 writes it: other spellings of a
+// number would be other names of the same place.
+func element(step string, length int) (int, bool) {
+	n, err := strconv.Atoi(step)
+	return n, err == nil && step == strconv.Itoa(n) && n >= 0 && n < length
+}
 
 // apply changes one place. Lists may only be changed at an existing index.
 func (o op) apply(root map[string]any) error {
@@ -142,8 +156,8 @@ func (o op) apply(root map[string]any) error {
 			}
 			at = node[name]
 		case []any:
-			n, err := strconv.Atoi(s)
-			if err != nil || n < 0 || n >= len(node) || last && o.Kind == "remove" {
+			n, there := element(s, len(node))
+			if !there || last && o.Kind == "remove" {
 				return fmt.Errorf("rule %s: %s %s: no such element", o.rule, o.Kind, o.Path)
 			}
 			if last {

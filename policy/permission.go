@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,15 +48,18 @@ func (s *Set) Decide(ctx context.Context, r permission.Request) (permission.Deci
 		// A question about a changed input: the change itself is judged first.
 		changed := r
 		changed.Input = d.UpdatedInput
-		again := s.decide(ctx, changed, p, rec.begin())
-		switch {
-		case again.Effect == permission.Modify || again.Effect == permission.Ask && again.UpdatedInput != nil:
-			return s.signed(s.refuse("engine.modify_loop", "the policies changed the input twice"), d.DecisionID, p)
-		case again.Effect > permission.Ask:
-			return again
-		}
-		return d
+		return s.rejudged(d, s.decide(ctx, changed, p, rec.begin()), p)
 	})), nil
+}
+
+// rejudged joins a question about a changed input with what was decided about
+// that input, which is the one that runs.
+func (s *Set) rejudged(d, again permission.Decision, p *project) permission.Decision {
+	out := d.Rejudged(again)
+	if out.Effect == permission.Ask && !answerable(out.Ask) {
+		out = s.noApprover(out.Rules)
+	}
+	return s.signed(out, cmp.Or(out.DecisionID, d.DecisionID), p)
 }
 
 func (s *Set) decide(ctx context.Context, r permission.Request, p *project, t *trace) permission.Decision {

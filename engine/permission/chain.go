@@ -19,24 +19,39 @@ type Chain struct {
 
 // Decide is total: it never fails and never returns Abstain. All deciders run
 // even after a deny, so that the record is complete. A changed input is judged
-// once more; a second change is a deny.
+// once more; a second change is a deny. A question about a changed input was
+// judged so by its decider; only others have yet to see the change.
 func (c Chain) Decide(ctx context.Context, r Request) Decision {
 	d := c.once(ctx, r)
-	if d.Effect != Modify {
+	asked := d.Effect == Ask && len(d.UpdatedInput) > 0 && len(c.Deciders) > 1
+	if d.Effect != Modify && !asked {
 		return d
 	}
 	changed := r
 	changed.Input = d.UpdatedInput
-	again := c.once(ctx, changed)
-	switch {
-	case again.Effect == Modify && !bytes.Equal(again.UpdatedInput, changed.Input):
+	return d.Rejudged(c.once(ctx, changed))
+}
+
+// Rejudged joins d, which changed the input, with what was decided about the
+// changed input: the stricter one decides, asks have the terms of both, and
+// rules, context, obligations and labels unite. What runs, or what an approver
+// would let run, is the input as d changed it; another change is a deny.
+func (d Decision) Rejudged(again Decision) Decision {
+	change := again.Effect == Modify || again.Effect == Ask && len(again.UpdatedInput) > 0
+	if change && !bytes.Equal(again.UpdatedInput, d.UpdatedInput) {
 		return engineDeny("engine.modify_loop", "the policies changed the input twice", again.Diagnostics)
-	case again.Effect > Modify:
-		again.UpdatedInput = d.UpdatedInput // what an approver would let run
-		return again.With(d)
 	}
-	d.Rules = append(d.Rules, again.Rules...)
-	return d.With(again)
+	input := d.UpdatedInput
+	again.UpdatedInput = input
+	both := d.Effect == Ask && again.Effect == Ask
+	out := stricter(d, again)
+	if out.UpdatedInput = input; out.Effect >= Deny {
+		out.UpdatedInput = nil
+	}
+	if both && again.Reason != "" && again.Reason != d.Reason {
+		out.Reason = strings.TrimPrefix(d.Reason+"; "+again.Reason, "; ")
+	}
+	return out
 }
 
 // Revision names all deciders' policies.
@@ -103,22 +118,36 @@ func engineDeny(rule, reason string, diagnostics []string) Decision {
 }
 
 // stricter merges two decisions: the stricter one decides, what both add unites.
+// A question is about the input as the other one changed it.
 func stricter(a, b Decision) Decision {
 	win, other := a, b
 	if b.Effect > a.Effect {
 		win, other = b, a
 	}
-	if win.Effect == Modify && other.Effect == Modify && !bytes.Equal(win.UpdatedInput, other.UpdatedInput) {
-		win.Effect, win.Rule, win.By = Ask, "engine.modify_conflict", "engine"
-		win.Reason, win.UpdatedInput = "two policies change the input differently", nil
+	switch change := len(other.UpdatedInput) > 0 && (win.Effect == Modify || win.Effect == Ask); {
+	case change && len(win.UpdatedInput) == 0 && win.Effect == Ask:
+		win.UpdatedInput = other.UpdatedInput
+	case change && !bytes.Equal(win.UpdatedInput, other.UpdatedInput):
+		win.Effect, win.Rule, win.By, win.Layer = Ask, "engine.modify_conflict", "engine", ""
+		win.Reason, win.AgentMessage, win.UpdatedInput = "two policies change the input differently", "", nil
 	}
 	if win.Effect == Ask && other.Effect == Ask {
 		win.Ask = win.Ask.Stricter(other.Ask)
 	}
-	win.Rules = append(append([]string(nil), a.Rules...), b.Rules...)
-	win.Context = append(append([]string(nil), a.Context...), b.Context...)
-	win.Diagnostics = append(append([]string(nil), a.Diagnostics...), b.Diagnostics...)
+	win.Rules, win.Asking = union(a.Rules, b.Rules), union(a.Asking, b.Asking)
+	win.Context, win.Diagnostics = union(a.Context, b.Context), union(a.Diagnostics, b.Diagnostics)
 	return win.With(other)
+}
+
+// union is a and then what only b has; neither is changed.
+func union(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, x := range b {
+		if !slices.Contains(a, x) {
+			all = append(all, x)
+		}
+	}
+	return all
 }
 
 // With adds the obligations and labels of another decision about the same call

@@ -185,7 +185,8 @@ type Decision struct {
 	Layer        string            `json:"layer,omitempty"`
 	Severity     string            `json:"severity,omitempty"`
 	Rules        []string          `json:"rules,omitempty"` // every rule that spoke, "effect:rule"
-	UpdatedInput json.RawMessage   `json:"-"`               // Modify only
+	Asking       []string          `json:"-"`               // every rule that asks, "layer:rule"
+	UpdatedInput json.RawMessage   `json:"-"`               // Modify, and Ask about a changed input
 	Context      []string          `json:"context,omitempty"`
 	Labels       map[string]string `json:"labels,omitempty"`
 	Ask          AskTerms          `json:"ask,omitzero"`
