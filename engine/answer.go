@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,7 +100,10 @@ func (s *Session) verdict(ctx context.Context, a Answer, q permission.Question) 
 	if q.Request.Door == permission.DoorForm {
 		return s.fill(ctx, a, q, source)
 	}
-	v := permission.Verdict{Allow: true, Input: q.Request.Input, Permissions: a.UpdatedPermissions, Source: source, Approver: a.approver()}
+	v := permission.Verdict{
+		Allow: true, Input: q.Request.Input, Permissions: a.UpdatedPermissions, Source: source, Approver: a.approver(),
+		Folder: s.folders.of(q.Request.AgentID),
+	}
 	changed := len(a.UpdatedInput) > 0 && !bytes.Equal(a.UpdatedInput, v.Input)
 	if changed {
 		v.Input = a.UpdatedInput
@@ -107,8 +111,10 @@ func (s *Session) verdict(ctx context.Context, a Answer, q permission.Question) 
 			return v, err
 		}
 	}
-	if changed || s.engine.chain.Revision() != q.Decision.Revision { // the policies may have changed while it waited
-		d, err := s.judgeAgain(ctx, v.Input, q, v.Approver)
+	// The policies may have changed while it waited, and the folder by a call beside it.
+	moved := cmp.Or(v.Folder, s.cwd) != cmp.Or(q.Request.Folder, s.cwd)
+	if changed || moved || s.engine.chain.Revision() != q.Decision.Revision {
+		d, err := s.judgeAgain(ctx, v, q)
 		if err != nil {
 			return v, err
 		}
@@ -139,31 +145,34 @@ func plainObject(input json.RawMessage) error {
 	return nil
 }
 
-// judgeAgain judges what an approver changed, or what new policies say of the
-// question. A deny is final, and an ask counts as answered only where this
-// approver alone could have answered it.
-func (s *Session) judgeAgain(ctx context.Context, input json.RawMessage, q permission.Question, approver string) (permission.Decision, error) {
-	r, session := q.Request, s.facts()
-	r.Input, r.Door, r.Session = input, permission.DoorAnswer, session
+// judgeAgain judges what an approver changed, or what the policies and the folder
+// of now make of the question. A deny is final, and an ask counts as answered only
+// where this approver alone could have answered it.
+func (s *Session) judgeAgain(ctx context.Context, v permission.Verdict, q permission.Question) (permission.Decision, error) {
+	r, input, approver := q.Request, v.Input, v.Approver
+	r.Input, r.Door, r.Folder, r.Session = input, permission.DoorAnswer, v.Folder, s.facts()
 	d := s.bound(r, s.engine.chain.Decide(ctx, r))
 	switch {
 	case d.Effect == permission.Allow:
 		return d, nil
 	case d.Effect != permission.Ask || len(d.UpdatedInput) > 0:
-		return d, Errorf(PermissionDenied, "%s refused by rule %s: %s", whatChanged(input, q), d.Rule, d.Reason)
+		return d, Errorf(PermissionDenied, "%s refused by rule %s: %s", s.whatChanged(v, q), d.Rule, d.Reason)
 	case !s.mayApprove(d.Ask, approver):
-		return d, Errorf(PermissionDenied, "%s refused by rule %s: %w", whatChanged(input, q), d.Rule, notApprover(d.Ask, approver))
+		return d, Errorf(PermissionDenied, "%s refused by rule %s: %w", s.whatChanged(v, q), d.Rule, notApprover(d.Ask, approver))
 	case d.Ask.Quorum > max(q.Decision.Ask.Quorum, 1):
-		return d, Errorf(PermissionDenied, "%s refused by rule %s: it takes %d approvers, and this question only %d", whatChanged(input, q), d.Rule, d.Ask.Quorum, max(q.Decision.Ask.Quorum, 1))
+		return d, Errorf(PermissionDenied, "%s refused by rule %s: it takes %d approvers, and this question only %d", s.whatChanged(v, q), d.Rule, d.Ask.Quorum, max(q.Decision.Ask.Quorum, 1))
 	}
 	return d, nil
 }
 
-func whatChanged(input json.RawMessage, q permission.Question) string {
-	if q.Request.Door != permission.DoorForm && bytes.Equal(input, q.Request.Input) {
+func (s *Session) whatChanged(v permission.Verdict, q permission.Question) string {
+	switch {
+	case q.Request.Door == permission.DoorForm || !bytes.Equal(v.Input, q.Request.Input):
+		return "updatedInput"
+	case s.engine.chain.Revision() != q.Decision.Revision:
 		return "answer, under the policies that are in force now,"
 	}
-	return "updatedInput"
+	return "answer, in the folder the call would run in now,"
 }
 
 // notApprover says why an approver's allow does not count.

@@ -23,12 +23,14 @@ func (s *Session) fill(ctx context.Context, a Answer, q permission.Question, sou
 	if err != nil {
 		return permission.Verdict{}, Errorf(InvalidArgument, "updatedInput: %w", err)
 	}
-	v := permission.Verdict{Allow: true, Source: source, Approver: a.approver()}
+	v := permission.Verdict{Allow: true, Source: source, Approver: a.approver(), Folder: q.Request.Folder}
+	judged := v
+	judged.Input = q.Request.Input
 	switch {
 	case form.Mode == "url" && len(membersOf(content)) > 0:
 		return v, Errorf(InvalidArgument, "updatedInput.content: a form of mode url takes none; visit the page, then allow")
 	case form.Mode == "url" && s.engine.chain.Revision() != q.Decision.Revision:
-		_, err = s.judgeAgain(ctx, q.Request.Input, q, v.Approver)
+		_, err = s.judgeAgain(ctx, judged, q)
 		return v, err
 	case form.Mode == "url":
 		return v, nil
@@ -39,13 +41,12 @@ func (s *Session) fill(ctx context.Context, a Answer, q permission.Question, sou
 		return v, Errorf(InvalidArgument, "updatedInput.%w", err)
 	}
 	v.Input = content
-	judged := membersOf(q.Request.Input)
-	judged["content"] = content
-	filled, err := json.Marshal(judged)
-	if err != nil {
+	filled := membersOf(q.Request.Input)
+	filled["content"] = content
+	if judged.Input, err = json.Marshal(filled); err != nil {
 		return v, Errorf(Internal, "form: %w", err)
 	}
-	_, err = s.judgeAgain(ctx, filled, q, v.Approver)
+	_, err = s.judgeAgain(ctx, judged, q)
 	return v, err
 }
 

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
+	"fmt"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -32,11 +34,15 @@ type grant struct {
 }
 
 // grantKey says which later questions an approval of this one covers; empty
-// for none but itself. Terms that differ, such as who may answer, make another key.
+// for none but itself. Terms that differ, such as who may answer, make another
+// key, and so do another folder, agent or mode: the same words do something else
+// there. Where nobody knows the folder, nothing is covered.
 func grantKey(r permission.Request, d permission.Decision) string {
-	t := d.Ask
-	parts := []string{t.Scope, askingRules(d), t.Approver, strings.Join(t.Approvers, "\x01"), strconv.Itoa(t.Quorum)}
+	t, folder := d.Ask, cmp.Or(r.Folder, r.Session.Cwd)
+	parts := []any{t.Scope, askingRules(d), t.Approver, t.Approvers, t.Quorum, folder, r.AgentID, r.Session.Mode}
 	switch {
+	case !filepath.IsAbs(folder):
+		return ""
 	case r.Door == permission.DoorForm || r.Tool == "AskUserQuestion" || r.Tool == "ExitPlanMode":
 		return "" // what was answered belongs to its own call
 	case t.Scope == "session":
@@ -47,19 +53,20 @@ func grantKey(r permission.Request, d permission.Decision) string {
 	default:
 		return ""
 	}
-	return digest([]byte(strings.Join(parts, "\x00")))
+	return digest(fmt.Appendf(nil, "%#v", parts)) // quoted: no text can pass for two
 }
 
-// askingRules are all rules that ask: who approved one of them has not approved another.
-func askingRules(d permission.Decision) string {
-	rules := []string{"ask:" + d.Rule}
+// askingRules are all rules that ask, and whose they are: who approved one of
+// them has not approved another, nor one of that name in another layer.
+func askingRules(d permission.Decision) []string {
+	rules := append([]string{d.Layer + ":" + d.Rule}, d.Asking...)
 	for _, r := range d.Rules {
 		if strings.HasPrefix(r, "ask:") {
 			rules = append(rules, r)
 		}
 	}
 	slices.Sort(rules)
-	return strings.Join(slices.Compact(rules), "\x01")
+	return slices.Compact(rules)
 }
 
 // add keeps an approval that covers more than its call.

@@ -62,6 +62,8 @@ func (p *process) preToolUse(ctx context.Context, input map[string]json.RawMessa
 	s.agents.learn(textOf(input["agent_id"]), textOf(input["agent_type"]), "")
 	if folder, told := input["cwd"]; told {
 		s.folders.at(textOf(input["agent_id"]), textOf(folder))
+	} else {
+		s.folders.untold(textOf(input["agent_id"]))
 	}
 	r := s.request(permission.DoorHook, tool, textOf(input["tool_use_id"]), textOf(input["agent_id"]), "", raw)
 	revision := s.engine.chain.Revision() // read first: a decision must never be kept for policies that came after it

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,7 +14,7 @@ import (
 
 func TestGrantsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := permission.Request{Tool: "Bash", Input: json.RawMessage(`{"a":1,"b":2}`)}
+		r := permission.Request{Tool: "Bash", Input: json.RawMessage(`{"a":1,"b":2}`), Session: permission.Session{Cwd: filepath.Join(t.TempDir(), "work")}}
 		d := permission.Decision{Rule: "r", Revision: "1", Ask: permission.AskTerms{Scope: "exact", TTLSeconds: 60}}
 		var g grantList
 		g.add(permission.Question{ID: "q", Request: r, Decision: d}, time.Now())
@@ -38,6 +39,47 @@ func TestGrantsEnd(t *testing.T) {
 			t.Errorf("%d grants, bound %d", len(g.all), maxGrants)
 		}
 	})
+}
+
+// The same words of another agent, mode or rule, or in another folder, do
+// something else.
+func TestWhatAGrantDoesNotCover(t *testing.T) {
+	work := t.TempDir()
+	asked := func(scope string) (permission.Request, permission.Decision) {
+		return permission.Request{Tool: "Bash", Input: json.RawMessage(`{"command":"rm -r build"}`), Folder: work, Session: permission.Session{Cwd: work, Mode: "default"}},
+			permission.Decision{Rule: "r", Layer: "org", Asking: []string{"org:r"}, Revision: "1", Ask: permission.AskTerms{Scope: scope}}
+	}
+	for name, row := range map[string]struct {
+		change  func(*permission.Request, *permission.Decision)
+		covered bool
+	}{
+		"nothing":             {func(*permission.Request, *permission.Decision) {}, true},
+		"its folder unsaid":   {func(r *permission.Request, _ *permission.Decision) { r.Folder = "" }, true},
+		"another folder":      {func(r *permission.Request, _ *permission.Decision) { r.Folder = filepath.Join(work, "sub") }, false},
+		"an unknown folder":   {func(r *permission.Request, _ *permission.Decision) { r.Folder = unknownFolder }, false},
+		"another agent":       {func(r *permission.Request, _ *permission.Decision) { r.AgentID = "a" }, false},
+		"another mode":        {func(r *permission.Request, _ *permission.Decision) { r.Session.Mode = "plan" }, false},
+		"another layer":       {func(_ *permission.Request, d *permission.Decision) { d.Layer = "user" }, false},
+		"another layer, too":  {func(_ *permission.Request, d *permission.Decision) { d.Asking = append(d.Asking, "user:r") }, false},
+		"another rule, too":   {func(_ *permission.Request, d *permission.Decision) { d.Rules = []string{"ask:other"} }, false},
+		"another who answers": {func(_ *permission.Request, d *permission.Decision) { d.Ask.Approvers = []string{"client"} }, false},
+	} {
+		for _, scope := range permission.Scopes[1:] {
+			var g grantList
+			r, d := asked(scope)
+			g.add(permission.Question{ID: "q", Request: r, Decision: d}, time.Now())
+			row.change(&r, &d)
+			if got := g.use(r, d, "1", time.Now()); (got != "") != row.covered {
+				t.Errorf("%s, scope %s: %q", name, scope, got)
+			}
+		}
+	}
+	r, d := asked("session")
+	r.Folder = unknownFolder
+	var g grantList
+	if g.add(permission.Question{ID: "q", Request: r, Decision: d}, time.Now()); len(g.all) > 0 {
+		t.Error("an approval in an unknown folder is kept")
+	}
 }
 
 func TestWindow(t *testing.T) {

@@ -187,7 +187,7 @@ func (s *Session) spawn(l launch) (_ *process, err error) {
 	p.ctx, p.end = context.WithCancelCause(s.ctx)
 	p.conn = control.NewConn(child, p)
 	s.mu.Lock()
-	s.folders.reset()
+	s.folders.reset(s.cwd)
 	s.proc = p
 	s.mu.Unlock()
 	s.work.Go(func() { // ends with the CLI's output

@@ -78,7 +78,9 @@ func (s *Set) Modules(document json.RawMessage) []Suite {
 	}
 	if json.Unmarshal(document, &names) == nil {
 		if p := s.remembered(names.Server.Revision.Project); p != nil {
-			all = append(all, Suite{Layer: "project", Sources: exported(p.layer.sources)})
+			for _, l := range p.layers {
+				all = append(all, Suite{Layer: "project", Sources: exported(l.sources)})
+			}
 		}
 	}
 	return all

@@ -70,25 +70,45 @@ func skillPart(in *permissionInput) part {
 }
 
 // commandParts lists commands. What only starts the next command unchanged
-// need not be covered; redirections that open files, assignments, arithmetic,
-// control flow, background jobs and folders nobody can tell never are.
+// need not be covered; redirections that open files, arithmetic, assignments
+// (but harmlessVariables of one command), control flow, background jobs and folders nobody can tell never are.
 func commandParts(b facts.Shell) []part {
 	var parts []part
-	lost := false
-	for _, c := range b.Commands {
-		quiet := !slices.ContainsFunc(c.Redirects, func(r facts.Redirect) bool { return r.Path != nil || !r.Static })
-		static := c.Static && quiet && len(c.Env) == 0
-		lost = lost || !c.Cwd.Known
-		if c.Wrapper && static && c.Name.Value == c.Name.Basename {
-			continue
+	for i := range b.Commands {
+		if p, bare := commandPart(&b.Commands[i]); !bare {
+			parts = append(parts, p)
 		}
-		parts = append(parts, part{text: c.Text, name: c.Name.Value, static: static, pathed: c.Name.Value != c.Name.Basename})
 	}
-	f := b.Features
-	if f.Assign || f.Param || f.CmdSubst || f.ProcSubst || f.Chdir && lost || f.Arith || f.ControlFlow || f.Function || f.Background || len(parts) == 0 {
+	if surrounded(&b) || len(parts) == 0 {
 		parts = append(parts, part{})
 	}
 	return parts
+}
+
+// commandPart is one command; bare means that it only starts the next one
+// unchanged.
+func commandPart(c *facts.Command) (p part, bare bool) {
+	quiet := !slices.ContainsFunc(c.Redirects, func(r facts.Redirect) bool { return r.Path != nil || !r.Static })
+	static := c.Static && quiet && !slices.ContainsFunc(c.Env, func(v facts.Variable) bool { return !harmlessVariable(v) })
+	p = part{text: c.Text, name: c.Name.Value, static: static, pathed: c.Name.Value != c.Name.Basename}
+	return p, c.Wrapper && static && !p.pathed
+}
+
+// surrounded reports what no rule for a command covers, because it stands around
+// the commands or decides which of them run.
+func surrounded(b *facts.Shell) bool {
+	f := b.Features
+	lost := slices.ContainsFunc(b.Commands, func(c facts.Command) bool { return !c.Cwd.Known })
+	return f.AssignLater || f.Param || f.CmdSubst || f.ProcSubst || f.Chdir && lost || f.Arith || f.ControlFlow || f.Function || f.Background
+}
+
+// harmlessVariables may be set before a command that a rule covers, to a value
+// that is known: they change looks, language and time zone, and tell a tool
+// that nobody watches. LC_ and what follows it are among them.
+var harmlessVariables = []string{"CI", "NODE_ENV", "NO_COLOR", "FORCE_COLOR", "TERM", "LANG", "TZ"}
+
+func harmlessVariable(v facts.Variable) bool {
+	return v.Static && (slices.Contains(harmlessVariables, v.Name) || strings.HasPrefix(v.Name, "LC_"))
 }
 
 // rawParts adds what a disallow also looks at: the whole text of a command, so

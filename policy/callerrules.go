@@ -11,6 +11,7 @@ import (
 type ruleMatch struct {
 	Matched  bool   `json:"matched"`
 	Rule     string `json:"rule"`     // as the caller wrote it; of several, the first
+	Partly   bool   `json:"partly"`   // not matched, but patterns cover some of the commands of a shell text: see bash.commands[].allowed_by_caller
 	Specific bool   `json:"specific"` // by patterns such as Bash(git push *), not by the bare name
 }
 
@@ -113,6 +114,7 @@ func (m matcher) allows(rules []callerRule) ruleMatch {
 		return ruleMatch{}
 	}
 	specific := slices.DeleteFunc(slices.Clone(rules), func(r callerRule) bool { return r.pattern == "" })
+	partly := m.mark(specific)
 	if text := m.covered(specific); text != "" {
 		return ruleMatch{Matched: true, Rule: text, Specific: true}
 	}
@@ -121,7 +123,23 @@ func (m matcher) allows(rules []callerRule) ruleMatch {
 			return ruleMatch{Matched: true, Rule: r.text}
 		}
 	}
-	return ruleMatch{}
+	return ruleMatch{Partly: partly}
+}
+
+// mark notes the commands that specific rules cover, each by itself, so that a
+// policy may allow a text whose other commands it knows to be harmless. It
+// reports whether there is one.
+func (m matcher) mark(rules []callerRule) (some bool) {
+	b := &m.in.Bash
+	if m.in.Tool.Name != "Bash" || len(rules) == 0 || surrounded(b) {
+		return false
+	}
+	for i := range b.Commands {
+		p, bare := commandPart(&b.Commands[i])
+		b.Commands[i].AllowedByCaller = bare || p.static && slices.ContainsFunc(rules, func(r callerRule) bool { return m.covers(r, p) })
+		some = some || b.Commands[i].AllowedByCaller && !bare
+	}
+	return some
 }
 
 // covered returns the first rule's text if the rules together cover every part.

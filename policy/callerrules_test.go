@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,7 +100,11 @@ func TestCallerRules(t *testing.T) {
 		{"by prefix", "Bash", sh("npm run test"), "Bash(npm run *)", "", true},
 		{"every part", "Bash", sh("npm run a && npm run b"), "Bash(npm run *)", "", true},
 		{"one part is missing", "Bash", sh("npm run a && make"), "Bash(npm run *)", "", false},
-		{"with an assignment", "Bash", sh("CI=1 npm run a"), "Bash(npm run *)", "", false},
+		{"with a harmless assignment", "Bash", sh("CI=1 LC_ALL=C npm run a"), "Bash(npm run *)", "", true},
+		{"with an assignment", "Bash", sh("FOO=1 npm run a"), "Bash(npm run *)", "", false},
+		{"with an assignment that stays", "Bash", sh("CI=1; npm run a"), "Bash(npm run *)", "", false},
+		{"with an assignment of what is not known", "Bash", sh("CI=$(x) npm run a"), "Bash(npm run *)", "", false},
+		{"with a declaration", "Bash", sh("export CI=1; npm run a"), "Bash(npm run *)", "", false},
 		{"with a redirection", "Bash", sh("npm run a > x"), "Bash(npm run *)", "", false},
 		{"with a substitution", "Bash", sh("npm run $(make)"), "Bash(npm run *)", "", false},
 		{"own script", "Bash", sh("./build.sh -v"), "Bash(./build.sh *)", "", true},
@@ -206,5 +211,47 @@ func TestCallerDisallows(t *testing.T) {
 				t.Errorf("got %s by %s %v, want disallowed: %v", d.Effect, d.Rule, d.Rules, row.want)
 			}
 		})
+	}
+}
+
+// Which commands of a text a caller's specific rules cover, each by itself.
+func TestCommandsAllowedByCaller(t *testing.T) {
+	root := workspace(t)
+	s := load(t, Options{Home: "/nonexistent"})
+	for _, row := range []struct {
+		text, allowed string
+		want          []bool
+	}{
+		{"npm run a | tail -5", "Bash(npm run *)", []bool{true, false}},
+		{"cd src && npm run a", "Bash(npm run *)", []bool{false, true}},
+		{"npm run a && npm run b", "Bash(npm run *)", []bool{true, true}},
+		{"timeout 5 npm run a", "Bash(npm run *)", []bool{true, true}},
+		{"timeout 5 npm run a", "Bash(make)", []bool{true, false}},
+		{"npm run a", "Bash", []bool{false}},
+		{"npm run a > x", "Bash(npm run *)", []bool{false}},
+		{"npm run a 2>&1", "Bash(npm run *)", []bool{true}},
+		{"./npm run a", "Bash(npm run *)", []bool{false}},
+		{"TERM=dumb npm run a", "Bash(npm run *)", []bool{true}},
+		{"PATH=. npm run a", "Bash(npm run *)", []bool{false}},
+		{"npm run a & ls", "Bash(npm run *)", []bool{false, false}},
+		{"npm run a; x=1", "Bash(npm run *)", []bool{false}},
+		{"npm run a; echo $x", "Bash(npm run *)", []bool{false, false}},
+		{"cd $x; npm run a", "Bash(npm run *)", []bool{false, false}},
+		{"eval npm run a; npm run b", "Bash(npm run *)", []bool{false, false, false}},
+	} {
+		raw, _ := json.Marshal(map[string]string{"command": row.text})
+		r := request(root, "Bash", string(raw))
+		r.Session.AllowedTools = []string{row.allowed}
+		object, err := decodeInput(r.Input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []bool
+		for _, c := range s.describe(r, object).Bash.Commands {
+			got = append(got, c.AllowedByCaller)
+		}
+		if !slices.Equal(got, row.want) {
+			t.Errorf("%q with %s: %v, want %v", row.text, row.allowed, got, row.want)
+		}
 	}
 }

@@ -92,7 +92,7 @@ func TestOps(t *testing.T) {
 		{"an escaped name", "mcp__a__b", `{"a/b~c":1}`, ops(`{"op": "set", "path": "/a~1b~0c", "value": 2}`), permission.Modify, "user.op", `{"a/b~c":2}`},
 		{"a name that is not escaped", "mcp__a__b", `{"a~c":1}`, ops(`{"op": "set", "path": "/a~c", "value": 2}`), permission.Deny, "engine.decode", ""},
 		{"a place and what lies in it", "mcp__a__b", `{"x":{"y":1}}`, ops(`{"op": "set", "path": "/x/y", "value": 2}`) + say("modify", "user.two", `, "ops": [{"op": "set", "path": "/x", "value": {}}]`), permission.Ask, "engine.modify_conflict", ""},
-		{"asked about a change that never ends", "mcp__a__b", `{"x":1}`, `decisions contains {"effect": "modify", "rule": "user.grow", "reason": "r", "ops": [{"op": "set", "path": "/x", "value": input.tool.input.x + 1}]}` + "\n\n" + say("ask", "user.who", ""), permission.Deny, "engine.modify_loop", ""},
+		{"asked about a change that never ends", "mcp__a__b", `{"x":1}`, `decisions contains {"effect": "modify", "rule": "user.grow", "reason": "r", "ops": [{"op": "set", "path": "/x", "value": x + 1}]} if x := input.tool.input.x` + "\n\n" + say("ask", "user.who", ""), permission.Deny, "engine.modify_loop", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := load(t, Options{Profile: "none", Paths: []string{userPolicy(t, head+allow+row.rules)}})
@@ -118,6 +118,7 @@ func TestCachedDecision(t *testing.T) {
 		time.Sleep(61 * time.Second)
 		late := decide(t, s, request(root, "Read", `{"file_path":"main.go"}`))
 		s.layers = layers
+		time.Sleep(2 * idleWorker) // the bubble ends after the workers
 		if first.Effect != permission.Allow || second.Effect != permission.Allow || second.DecisionID == first.DecisionID || second.DecisionID == "" {
 			t.Errorf("first %s %s, second %s %s", first.Effect, first.DecisionID, second.Effect, second.DecisionID)
 		}

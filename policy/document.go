@@ -46,11 +46,14 @@ func readDocument(e Entrypoint, raw json.RawMessage) (any, error) {
 	return doc.Elem().Interface(), nil
 }
 
+// embedded is how the decoder calls the fields that all documents begin with.
+const embedded = "commonInput."
+
 // readableType says which field has the wrong type in the document's words.
 func readableType(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return fmt.Errorf("%s: a %s does not belong there", wrong.Field, wrong.Value)
+		return fmt.Errorf("%s: a %s does not belong there", strings.TrimPrefix(wrong.Field, embedded), wrong.Value)
 	}
 	return err
 }

@@ -53,12 +53,23 @@ func TestMask(t *testing.T) {
 		"input":  map[string]any{"tool": map[string]any{"name": "Bash", "input": map[string]any{"command": "x"}}},
 		"result": map[string]any{"effect": "allow"}, "timestamp": time.Unix(0, 0),
 	}
-	whole := `[{"op":"remove","path":"/input","value":null},{"op":"remove","path":"/result","value":null}]`
+	all, err := json.Marshal(maskAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := string(all)
+	for _, part := range []string{"/input", "/result", "/rule_labels", "/error", "/custom", "/requested_by"} {
+		if !strings.Contains(whole, `"`+part+`"`) {
+			t.Errorf("a mask that fails leaves %s", part)
+		}
+	}
 	for _, row := range []struct{ name, rules, want, fail string }{
 		{"pointer", `mask contains "/input/tool/input/command" if input.input.tool.name == "Bash"`, `[{"op":"remove","path":"/input/tool/input/command","value":null}]`, ""},
 		{"other event", `mask contains "/input/tool" if input.labels.profile == "ci"`, `null`, ""},
 		{"upsert", `mask contains {"op": "upsert", "path": "/result/reason", "value": input.path}`, `[{"op":"upsert","path":"/result/reason","value":"gatehouse/permission/decisions"}]`, ""},
-		{"outside of input and result", `mask contains "/labels/profile"`, whole, "/input or /result"},
+		{"a label", `mask contains "/labels/profile"`, `[{"op":"remove","path":"/labels/profile","value":null}]`, ""},
+		{"the caller", `mask contains "/requested_by"`, `[{"op":"remove","path":"/requested_by","value":null}]`, ""},
+		{"what has to stay", `mask contains "/timestamp"`, whole, "want a path that begins with /input"},
 		{"upsert without a value", `mask contains object.union({"op": "upsert"}, {"path": "/input/x"})`, whole, "needs a value"},
 		{"unknown op", `mask contains {"op": lower("DROP"), "path": "/input/x"}`, whole, "drop"},
 		{"no pointer", `mask contains 7`, whole, "no JSON pointer"},

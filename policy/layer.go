@@ -45,11 +45,15 @@ type layer struct {
 
 // compile parses, checks and prepares the modules of one layer.
 func compile(ctx context.Context, name string, sources []source, cfg map[string]any) (*layer, error) {
-	c, err := compileModules(sources, rights{caps: capabilities, data: cfg})
+	return compileWith(ctx, name, sources, rights{caps: capabilities, data: cfg})
+}
+
+func compileWith(ctx context.Context, name string, sources []source, r rights) (*layer, error) {
+	c, err := compileModules(sources, r)
 	if err != nil {
 		return nil, err
 	}
-	return newLayer(ctx, name, c, sources, cfg)
+	return newLayer(ctx, name, c, sources, r.data)
 }
 
 // newLayer prepares the queries of compiled modules.
@@ -89,8 +93,9 @@ func (l *layer) decides() bool {
 // rights say what the modules of a layer may be.
 type rights struct {
 	caps    func() *ast.Capabilities
-	project bool           // may only tighten; see project_check.go
-	data    map[string]any // whose names helpers may read
+	project *projectSize   // of a project, which may only tighten; see project_check.go
+	data    map[string]any // what data.cfg holds
+	noData  bool           // it is not at hand, so paths into it are not checked
 }
 
 // compiler compiles the modules of a layer that may use all that policies may.
@@ -117,6 +122,11 @@ func compileModules(sources []source, r rights) (*ast.Compiler, error) {
 			modules[s.name] = m
 		}
 	}
+	if r.project != nil {
+		if errs := r.project.add(modules); len(errs) > 0 {
+			return nil, readable(errs, sources...)
+		}
+	}
 	if errs := lint(modules, r); len(errs) > 0 {
 		return nil, readable(errs, sources...)
 	}
@@ -129,6 +139,9 @@ func compileModules(sources []source, r rights) (*ast.Compiler, error) {
 		WithDefaultRegoVersion(ast.RegoV2)
 	if c.Compile(modules); c.Failed() {
 		return nil, readable(c.Errors, sources...)
+	}
+	if errs := checkData(c, r); len(errs) > 0 {
+		return nil, readable(errs, sources...)
 	}
 	return c, nil
 }

@@ -62,6 +62,11 @@ func TestLayersAreApart(t *testing.T) {
 	user := head + `decisions contains {"effect": "allow", "rule": "user.data"} if data.cfg.who == "org"
 
 decisions contains {"effect": "deny", "rule": "user.help", "reason": "r"} if data.gatehouse.lib.org.yes`
+	_, err := Load(context.Background(), Options{OrgModules: map[string]string{"lib.rego": "package gatehouse.lib.org\n\nyes := true", "org.rego": head + say("ask", "org.x", "")}, Data: map[string]any{"who": "user"}, Paths: []string{userPolicy(t, user)}})
+	if err == nil || !strings.Contains(err.Error(), "no such rule") {
+		t.Errorf("a rule of another layer: %v", err)
+	}
+	user, _, _ = strings.Cut(user, "\n\ndecisions contains {\"effect\": \"deny\"")
 	s := load(t, Options{
 		OrgModules: map[string]string{
 			"lib.rego": "package gatehouse.lib.org\n\nyes := true",
@@ -71,7 +76,7 @@ decisions contains {"effect": "deny", "rule": "user.help", "reason": "r"} if dat
 		Paths: []string{userPolicy(t, user)},
 	})
 	d := decide(t, s, request(workspace(t), "Read", `{"file_path":"main.go"}`))
-	if d.Rule != "org.data" || slices.Contains(d.Rules, "allow:user.data") || slices.Contains(d.Rules, "deny:user.help") {
+	if d.Rule != "org.data" || slices.Contains(d.Rules, "allow:user.data") {
 		t.Errorf("got %s %v", d.Rule, d.Rules)
 	}
 	if d.Revisions["org"] != "v7" || d.Revisions["builtin"] == "" || d.Revisions["user"] == "" || len(d.Revisions) != 3 || d.DecisionID == "" {

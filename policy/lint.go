@@ -24,6 +24,11 @@ shell_id skill status subagent_type task_id timeout todos toolName type url`)
 func lint(modules map[string]*ast.Module, r rights) ast.Errors {
 	vocabulary := words(modules, r.data)
 	errs := checkIDs(modules)
+	rules, known := rulesByName(modules), map[*ast.Rule]bool{}
+	data, err := plain(r.data)
+	if err != nil {
+		return ast.Errors{flaw(nil, "data of the policies: %s", err)}
+	}
 	fields := map[string]map[string][]string{} // by package
 	for _, name := range sortedKeys(modules) {
 		m := modules[name]
@@ -38,9 +43,10 @@ func lint(modules map[string]*ast.Module, r rights) ast.Errors {
 			fields[packageName(m)] = names
 		}
 		for _, rule := range m.Rules {
-			errs = append(errs, lintRule(rule, schema, names, vocabulary)...)
+			h := &heads{module: m, rules: rules, data: data, noData: r.noData, known: known}
+			errs = append(errs, h.lintRule(rule, schema, names, vocabulary)...)
 		}
-		if r.project {
+		if r.project != nil {
 			errs = append(errs, checkProject(m)...)
 		}
 	}
@@ -124,11 +130,12 @@ func wordsOfData(value any, all map[string]bool) {
 }
 
 // lintRule checks a rule with its else branches.
-func lintRule(rule *ast.Rule, schema schemaNode, names map[string][]string, vocabulary map[string]bool) (errs ast.Errors) {
+func (h *heads) lintRule(rule *ast.Rule, schema schemaNode, names map[string][]string, vocabulary map[string]bool) (errs ast.Errors) {
 	for ; rule != nil; rule = rule.Else {
-		l := &linter{names: names, vocabulary: vocabulary, vars: newVarNodes(rule, schema)}
+		l := &linter{names: names, vocabulary: vocabulary, vars: newVarNodes(rule, schema), consts: newConstants(h.module, h.rules, rule)}
 		ast.NewGenericVisitor(l.visit).Walk(rule)
-		errs = append(errs, l.errs...)
+		h.linter = l
+		errs = append(append(errs, l.errs...), h.checkHead(rule)...)
 	}
 	return errs
 }
@@ -137,6 +144,7 @@ type linter struct {
 	names      map[string][]string
 	vocabulary map[string]bool
 	vars       *varNodes
+	consts     *constants
 	errs       ast.Errors
 }
 
@@ -157,9 +165,27 @@ func (l *linter) visit(x any) bool {
 			l.call(v[0].String(), v[1:], x.Location)
 		case ast.Ref:
 			l.parameter(v, x.Location)
+			l.constantField(v, x.Location)
 		}
 	}
 	return false
+}
+
+// constantField refuses a field that no document has where a name stands for it,
+// which the compiler does not follow.
+func (l *linter) constantField(ref ast.Ref, at *ast.Location) {
+	folded, changed := l.consts.folded(ref)
+	if !changed {
+		return
+	}
+	node := l.vars.resolve(folded[:1])
+	for i, key := range folded[1:] {
+		if key == ref[i+1] {
+			node = node.below(key)
+			continue
+		}
+		node = l.step(node, key, at)
+	}
 }
 
 // parameter refuses a field of a function's parameter that no document has.

@@ -13,16 +13,33 @@ var comparisons = []string{"equal", "eq", "neq", "assign"}
 func (l *linter) call(operator string, args []*ast.Term, at *ast.Location) {
 	switch {
 	case slices.Contains(comparisons, operator) && len(args) == 2:
-		l.compare(args[0], []*ast.Term{args[1]})
-		l.compare(args[1], []*ast.Term{args[0]})
+		l.compare(args[0], []*ast.Term{l.consts.of(args[1])})
+		l.compare(args[1], []*ast.Term{l.consts.of(args[0])})
 	case operator == "internal.member_2" && len(args) == 2:
-		l.compare(args[0], writtenIn(args[1]))
-		l.contains(args[1], args[0])
+		l.compare(args[0], writtenIn(l.consts.of(args[1])))
+		l.contains(args[1], l.consts.of(args[0]))
+	case operator == "walk" && len(args) == 2:
+		if found := writtenIn(args[1]); len(found) == 2 {
+			l.path(args[0], l.consts.of(found[0]), true, at)
+		}
+	case slices.Contains(mixers, operator):
+		l.mixed(operator, args, at)
 	case strings.HasPrefix(operator, "object.") && len(args) > 1:
 		l.path(args[0], args[1], operator == "object.get", at)
 	case (operator == "json.filter" || operator == "json.remove") && len(args) > 1:
 		for _, p := range writtenIn(args[1]) {
 			l.path(args[0], splitPath(p), true, at)
+		}
+	}
+}
+
+// mixed refuses what would hide fields of input from the type checker.
+func (l *linter) mixed(operator string, args []*ast.Term, at *ast.Location) {
+	for _, arg := range args {
+		for _, t := range append(writtenIn(arg), arg) {
+			if ref, ok := refOf(t); ok && l.vars.resolve(ref).closed() {
+				l.errs = append(l.errs, flaw(at, "%s: fields of what %s returns could not be checked; read them from %s itself", ref, operator, ref))
+			}
 		}
 	}
 }

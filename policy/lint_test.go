@@ -10,7 +10,7 @@ import (
 // looks like one and is none (no want).
 func TestLint(t *testing.T) {
 	deny := `decisions contains {"effect": "deny", "rule": "x.y", "reason": "r"} if `
-	data := map[string]any{"hosts": []any{map[string]any{"fqdn": "h"}}}
+	data := map[string]any{"hosts": []any{map[string]any{"fqdn": "h"}}, "limits": map[string]any{"longer": "x"}}
 	for _, row := range []struct{ name, text, want string }{
 		{"field of a parameter", deny + "odd(input.paths[0])\n\nodd(p) if not p.insid", `the nearest is "inside"`},
 		{"field of a part of a parameter", deny + "some c in input.bash.commands\n\todd(c)\n\nodd(c) if c.nam.value == \"ls\"", `"name"`},
@@ -44,6 +44,26 @@ func TestLint(t *testing.T) {
 		{"word of an element by index", deny + `input.history.last[_].effect == "alow"`, `"allow"`},
 		{"word through a variable", deny + "d := input.door\n\td == \"hook\"", "is never"},
 		{"word of a parameter's field", deny + "odd(input)\n\nodd(i) if i.door == \"hook\"", "is never"},
+		{"word of a set under a name", "kinds := {\"buildin\"}\n\n" + deny + `input.tool.kind in kinds`, `"builtin"`},
+		{"word under a name", "kind := \"buildin\"\n\n" + deny + `input.tool.kind == kind`, `"builtin"`},
+		{"word of a variable", deny + "k := \"buildin\"\n\tinput.tool.kind == k", `"builtin"`},
+		{"words under a name that are in the enumeration", "kinds := {\"builtin\"}\n\n" + deny + `input.tool.kind in kinds`, ""},
+		{"a variable with two meanings", deny + "some k in [\"buildin\"]\n\tinput.tool.kind == k", ""},
+		{"field under a name", "k := \"tol\"\n\n" + deny + `input[k].name == "Bash"`, `"tool"`},
+		{"field of a variable", deny + "k := \"nam\"\n\tinput.tool[k] == \"Bash\"", `"name"`},
+		{"field under a name that is there", "k := \"tool\"\n\n" + deny + `input[k].name == "Bash"`, ""},
+		{"union with input", deny + "o := object.union(input, {})\n\to.tol.name == \"Bash\"", "object.union"},
+		{"union of many", deny + "o := object.union_n([input.session, {}])\n\to.mod == \"plan\"", "object.union_n"},
+		{"patched input", deny + "o := json.patch(input, [])\n\to.tol.name == \"Bash\"", "json.patch"},
+		{"union of a tool's own input", deny + "o := object.union(input.tool.input, {})\n\to.x == 1", ""},
+		{"walk to a field", deny + "walk(input, [[\"tol\", \"name\"], v])\n\tv == \"Bash\"", `"tool"`},
+		{"walk over all", deny + "walk(input, [_, v])\n\tv == \"Bash\"", ""},
+		{"data that is not there", deny + "input.title in data.cfg.host", `"hosts"`},
+		{"data below that is not there", deny + "input.title == data.cfg.limits.longe", `"longer"`},
+		{"data of an element", deny + "some h in data.cfg.hosts\n\th.whatever == \"h\"", ""},
+		{"data that may be left out", deny + `object.get(data.cfg, "host", "") == "h"`, ""},
+		{"misspelt root of the data", deny + `data.cgf.hosts`, "data.cfg"},
+		{"a library's rule that is not there", deny + `data.gatehouse.lib.permission.nothing`, "no such rule"},
 		{"words that are in the enumeration", deny + `input.session.mode in {"plan", "default"}`, ""},
 		{"a field that holds anything", deny + `input.tool.name == "Bush"`, ""},
 		{"a name with two meanings", deny + "some x in input.history.last\n\tx.effect == \"deny\"\n\tcount([y | some x in input.session.roots; y := x; x == \"alow\"]) == 0", ""},
@@ -65,6 +85,17 @@ func TestLint(t *testing.T) {
 				t.Errorf("got %v, want an error with %s", err, row.want)
 			}
 		})
+	}
+}
+
+// TestDataElsewhere: modules can be checked where their data is not at hand.
+func TestDataElsewhere(t *testing.T) {
+	text := head + `decisions contains {"effect": "deny", "rule": "x.y", "reason": data.cfg.why} if input.title in data.cfg.titles`
+	for _, elsewhere := range []bool{true, false} {
+		_, err := Load(context.Background(), Options{Paths: []string{userPolicy(t, text)}, DataElsewhere: elsewhere})
+		if (err == nil) != elsewhere {
+			t.Errorf("elsewhere %v: %v", elsewhere, err)
+		}
 	}
 }
 

@@ -105,11 +105,16 @@ func (v *varNodes) resolve(ref ast.Ref) schemaNode {
 		return nil
 	}
 	for _, operand := range ref[1:] {
-		if name, ok := operand.Value.(ast.String); ok {
-			node, _ = node.field(string(name))
-		} else {
-			node = node.items()
-		}
+		node = node.below(operand)
 	}
 	return node
+}
+
+// below goes one step of a reference deeper.
+func (n schemaNode) below(operand *ast.Term) schemaNode {
+	if name, ok := operand.Value.(ast.String); ok {
+		node, _ := n.field(string(name))
+		return node
+	}
+	return n.items()
 }

@@ -79,6 +79,7 @@ func (s *Set) recordRequest(r admission.Request) *recording {
 	rec := s.recording(EntryAdmission, r.Caller, size)
 	rec.asked = map[string]any{"session": r.SessionID, "action": string(r.Action)}
 	rec.entry.Hide = hiddenParameters(r.Parameters)
+	rec.entry.Replace = coveredServers(r)
 	if r.Approval.Tool == formTool {
 		rec.entry.Hide = append(rec.entry.Hide, "/input/approval/updated_input")
 	}

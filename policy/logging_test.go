@@ -125,6 +125,52 @@ func TestAdmissionsAreRecordedWithoutValues(t *testing.T) {
 	}
 }
 
+// Servers carry credentials in their arguments and addresses, too.
+func TestServerDefinitionsAreRecordedWithoutCredentials(t *testing.T) {
+	folder := t.TempDir()
+	for _, test := range []struct {
+		name string
+		r    admission.Request
+		want []string
+	}{
+		{"a caller's", admission.Request{Action: admission.Start, Parameters: map[string]json.RawMessage{
+			"mcpServers": json.RawMessage(`{"b":{"command":"x","args":["--token","hunter2"]},"a":{"type":"http","url":"https://me:hunter2@example.com/mcp?key=hunter2#hunter2"},"c":{"command":"y","args":[]}}`),
+			"agents":     json.RawMessage(`{"r":{"mcpServers":[{"x":{"url":"https://example.com/?hunter2","args":["hunter2"]}}]}}`),
+		}}, []string{`"url":"https://example.com/mcp?[withheld]"`, `"args":["[withheld sha256:`, `","[withheld]"]`, `"url":"https://example.com/?[withheld]"`}},
+		{"an owner's", admission.Request{Action: admission.McpServer, Server: admission.Server{
+			Name: "s", Source: "user", Transport: "http", URL: "https://hunter2@example.com/mcp", Args: []string{"hunter2"},
+		}}, []string{`"url":"https://example.com/mcp"`, `"args":["[withheld sha256:`}},
+		{"without any", admission.Request{Action: admission.McpServer, Server: admission.Server{
+			Name: "s", Source: "user", Transport: "http", URL: "https://example.com/mcp",
+		}}, []string{`"url":"https://example.com/mcp"`, `"args":[]`}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			set, r := logged(t, "")
+			test.r.SessionID, test.r.Cwd, test.r.CwdInsideRoots, test.r.Roots = "s", folder, true, []string{folder}
+			if _, err := set.Admit(context.Background(), test.r); err != nil {
+				t.Fatal(err)
+			}
+			e := r.last(t)
+			text := writtenLine(t, e)
+			if strings.Contains(text, "hunter2") {
+				t.Errorf("a credential was written: %s", text)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s is missing in %s", want, text)
+				}
+			}
+			var line decisionlog.Event
+			if err := json.Unmarshal([]byte(text), &line); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := set.Evaluate(context.Background(), EntryAdmission, line.Input); err != nil {
+				t.Errorf("it cannot be judged again: %v", err)
+			}
+		})
+	}
+}
+
 // writtenLine is the line of an entry.
 func writtenLine(t *testing.T, e decisionlog.Entry) string {
 	t.Helper()

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/gatehouse-mcp/gatehouse/policy/decisionlog"
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
 )
@@ -33,7 +35,7 @@ var (
 // value in its place.
 type MaskOp struct {
 	Op    string `json:"op"`    // "remove" or "upsert"
-	Path  string `json:"path"`  // JSON pointer below /input or /result
+	Path  string `json:"path"`  // JSON pointer below one of [decisionlog.Maskable]
 	Value any    `json:"value"` // of upsert
 }
 
@@ -69,11 +71,18 @@ type logFailure struct {
 }
 
 // maskAll is what happens to an event whose masks cannot be told.
-var maskAll = []MaskOp{{Op: "remove", Path: "/input"}, {Op: "remove", Path: "/result"}}
+var maskAll = func() (all []MaskOp) {
+	for _, part := range decisionlog.Maskable {
+		if part != "labels" { // the server's own
+			all = append(all, MaskOp{Op: "remove", Path: "/" + part})
+		}
+	}
+	return all
+}()
 
 // Mask asks the organisation's and the user's policies what the decision log has
-// to leave out of an event. With an error the operations take out the whole
-// input and the whole result.
+// to leave out of an event. With an error the operations take out all that tells
+// of the call.
 func (s *Set) Mask(ctx context.Context, event any) ([]MaskOp, error) {
 	if !s.masks() {
 		return nil, nil
@@ -190,8 +199,8 @@ func decodeMask(item any) (MaskOp, error) {
 		r.fail("mask of %.80q without op, want remove or upsert", op.Path)
 	case valued != (op.Op == "upsert"):
 		r.fail("mask of %.80q: op upsert needs a value, op remove takes none", op.Path)
-	case !strings.HasPrefix(op.Path, "/") || first != "input" && first != "result":
-		r.fail("mask of %.80q: want a path that begins with /input or /result", op.Path)
+	case !strings.HasPrefix(op.Path, "/") || !slices.Contains(decisionlog.Maskable, first):
+		r.fail("mask of %.80q: want a path that begins with /%s", op.Path, strings.Join(decisionlog.Maskable, ", /"))
 	}
 	return op, r.err
 }

@@ -9,7 +9,7 @@ const maxNesting = 64
 // nesting refuses a project's module that nests deeply, before it is parsed, and
 // texts with expressions in them, which nest as well.
 func (r rights) nesting(s source) error {
-	if !r.project {
+	if r.project == nil {
 		return nil
 	}
 	depth, row := 0, 1

@@ -34,6 +34,7 @@ type Options struct {
 	Profile       string         // "dev" (default), "readonly", "ci", "locked" or "none"
 	Paths         []string       // the user's .rego files, or folders of them
 	Data          map[string]any // mounted at data.cfg of the user's policies
+	DataElsewhere bool           // Data is not at hand, as for a tool that checks modules: paths into it are not checked
 	DefaultEffect string         // where nothing allows: "ask" (default) or "deny"
 	Grants        []string       // admission parameters granted by configuration; "*" = every one
 	Protected     []string       // further absolute files and folders nobody may write
@@ -146,7 +147,7 @@ func (s *Set) loadUser(ctx context.Context) error {
 
 // add compiles one layer, holds its examples against it and takes it in.
 func (s *Set) add(ctx context.Context, name, revision string, sources []source, data map[string]any) error {
-	l, err := compile(ctx, name, sources, data)
+	l, err := compileWith(ctx, name, sources, rights{caps: capabilities, data: data, noData: name == "user" && s.options.DataElsewhere})
 	if err != nil {
 		return err
 	}

@@ -216,7 +216,7 @@ func TestProfilesDecide(t *testing.T) {
 		{"locked read outside", "locked", "Read", file("link/notes.txt"), "", []string{"Read"}, nil, permission.Deny, "locked.outside"},
 		{"computed target", "dev", "Bash", sh("ls > $X"), "", []string{"Bash"}, nil, permission.Ask, "paths.write_unresolved"},
 		{"touch of a computed file", "dev", "Bash", sh("touch $X"), "", []string{"Bash"}, nil, permission.Ask, "paths.write_unresolved"},
-		{"list of files from a file", "dev", "Bash", sh("wc --files0-from=main.go"), "", nil, nil, permission.Ask, "engine.default"},
+		{"list of files from a file", "dev", "Bash", sh("wc --files0-from=main.go"), "", nil, nil, permission.Ask, "shell.unanalysed"},
 		{"wrapper covered", "dev", "Bash", sh("timeout 5 make x"), "", []string{"Bash(make *)"}, nil, permission.Allow, "dev.allowed_tools"},
 		{"wrapper with a pattern", "dev", "Bash", sh("timeout * make x"), "", []string{"Bash(make *)"}, nil, permission.Ask, "paths.read_outside"},
 		{"locked ls", "locked", "Bash", sh("ls"), "", []string{"Bash"}, nil, permission.Deny, "locked.tool"},

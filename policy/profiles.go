@@ -7,9 +7,9 @@ var profiles = []string{"dev", "readonly", "ci", "locked", "none"}
 
 // profileFiles are the files of one profile beside those that the others share.
 var profileFiles = map[string][]string{
-	"dev":      {"dev", "shell_reads", "git_reads"},
-	"ci":       {"dev", "ci", "shell_reads", "git_reads"},
-	"readonly": {"readonly", "shell_reads", "git_reads"},
+	"dev":      {"dev", "shell_reads", "reading", "git_reads"},
+	"ci":       {"dev", "ci", "shell_reads", "reading", "git_reads"},
+	"readonly": {"readonly", "shell_reads", "reading", "git_reads"},
 	"locked":   {"locked"},
 }
 

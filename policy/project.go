@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -19,8 +18,10 @@ const projectRule = "engine.project_policy"
 const (
 	maxProjects        = 256
 	maxProjectSessions = 4096
+	maxProjectBroken   = 1024 // contents that did not load in time
+	maxProjectRoots    = 256
 	projectLoadTime    = 2 * time.Second
-	maxProjectLoads    = 4 // that take longer and still run
+	maxProjectLoads    = 4 // of one root that take longer and still run
 )
 
 // Projects holds the policies that repositories bring along, by folder and
@@ -28,16 +29,25 @@ const (
 // as long as it lives. It outlives a [Set]: hand it to the next one. It is safe
 // for concurrent use.
 type Projects struct {
-	loads guard
+	compile func(context.Context, []projectPart) ([]*layer, error)
+	limit   time.Duration // for reading, and for compiling
 
 	mu       sync.Mutex
 	loaded   *lru[binding, *project]
 	sessions *lru[sessionKey, binding]
+	roots    *lru[string, *projectRoot]
+	broken   *lru[string, error] // by digest: never compiled again, wherever it lies
+	flights  map[binding]*flight // being compiled
 }
 
 // NewProjects returns an empty memory of projects.
 func NewProjects() *Projects {
-	return &Projects{loaded: newLRU[binding, *project](maxProjects), sessions: newLRU[sessionKey, binding](maxProjectSessions)}
+	return &Projects{
+		compile: compileProject, limit: projectLoadTime,
+		loaded: newLRU[binding, *project](maxProjects), sessions: newLRU[sessionKey, binding](maxProjectSessions),
+		roots: newLRU[string, *projectRoot](maxProjectRoots), broken: newLRU[string, error](maxProjectBroken),
+		flights: map[binding]*flight{},
+	}
 }
 
 // binding is the project that holds in a session; an empty digest is none.
@@ -46,11 +56,13 @@ type binding struct{ folder, digest string }
 // sessionKey names a session in its working folder.
 type sessionKey struct{ id, cwd string }
 
-// project is one folder's policies as they were at one time.
+// project is the policies that hold in a folder as they were at one time: its
+// own and those of the folders above it.
 type project struct {
-	folder string
-	layer  *layer // nil when err is not
-	err    error  // why they do not load
+	folder string   // the nearest one that has some
+	digest string   // of all of them
+	layers []*layer // by folder, the outermost first; none when err is set
+	err    error    // why they do not load
 	guard  guard
 }
 
@@ -59,7 +71,7 @@ func (p *project) revision() string {
 	if p == nil {
 		return ""
 	}
-	return p.layer.revision
+	return p.digest
 }
 
 // projectOf returns the policies that the project brings to a session, nil for
@@ -93,7 +105,7 @@ func (s *Set) projectOf(ctx context.Context, id string, session permission.Sessi
 func (ps *Projects) bind(key sessionKey, p *project) {
 	b := binding{}
 	if p != nil {
-		b = binding{p.folder, p.layer.revision}
+		b = binding{p.folder, p.digest}
 	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -126,66 +138,6 @@ func (s *Set) admitted(r admission.Request, d permission.Decision) {
 	ps.sessions.remove(sessionKey{r.SessionID, r.Cwd})
 }
 
-// find reads, and unless it is known compiles, the policies that lie above cwd.
-// Reading and compiling have their own watchdog: nobody else's calls suffer.
-func (ps *Projects) find(ctx context.Context, cwd string, roots []string) (*project, error) {
-	if n := ps.loads.stuck.Load(); n >= maxProjectLoads {
-		return nil, fmt.Errorf("%d projects' policies take too long to load", n)
-	}
-	type found struct {
-		p   *project
-		err error
-	}
-	f, late := watch(ctx, &ps.loads, projectLoadTime, 0, func(ctx context.Context) (f found) {
-		defer func() {
-			if r := recover(); r != nil {
-				f.err = errors.New("the project's policies broke the compiler")
-			}
-		}()
-		folder, sources, err := findProject(cwd, roots)
-		if err != nil || len(sources) == 0 {
-			return found{nil, err}
-		}
-		return found{ps.load(ctx, folder, sources), nil}
-	})
-	switch {
-	case late:
-		return nil, fmt.Errorf("the policies of the project above %s take longer than %s to load", cwd, projectLoadTime)
-	case f.err != nil:
-		return nil, fmt.Errorf("policies of the project: %w", f.err)
-	case f.p == nil:
-		return nil, nil
-	}
-	return f.p.usable()
-}
-
-// load returns the compiled policies of a folder, broken ones as well: they are
-// not compiled again for every call.
-func (ps *Projects) load(ctx context.Context, folder string, sources []source) *project {
-	key := binding{folder, layerDigest(map[string]any{}, sources)}
-	ps.mu.Lock()
-	p, ok := ps.loaded.get(key)
-	ps.mu.Unlock()
-	if ok {
-		return p
-	}
-	p = &project{folder: folder}
-	c, err := compileModules(sources, rights{caps: projectCapabilities, project: true})
-	if err == nil {
-		p.layer, err = newLayer(ctx, "project", c, sources, nil)
-	}
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	p.err = err
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	if !errors.Is(err, context.Canceled) { // the caller went away, which says nothing
-		ps.loaded.put(key, p)
-	}
-	return p
-}
-
 func (p *project) usable() (*project, error) {
 	if p.err != nil {
 		return nil, fmt.Errorf("policies of the project: %w", p.err)
@@ -202,6 +154,6 @@ func (s *Set) remembered(digest string) *project {
 	ps := s.options.Projects
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	p, _ := ps.loaded.find(func(p *project) bool { return p.err == nil && p.layer.revision == digest })
+	p, _ := ps.loaded.find(func(p *project) bool { return p.err == nil && p.digest == digest })
 	return p
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
@@ -12,8 +13,7 @@ import (
 // askProject evaluates a project's policies under a deadline of their own. Once
 // one of them ignores it, everything in that folder is denied, and nothing else.
 func (s *Set) askProject(ctx context.Context, p *project, e Entrypoint, input ast.Value, t *trace) ([]verdict, *permission.Decision) {
-	q := p.layer.queries[e]
-	if q == nil {
+	if !p.decides(e) {
 		return nil, nil
 	}
 	if p.guard.stuck.Load() > 0 {
@@ -27,22 +27,50 @@ func (s *Set) askProject(ctx context.Context, p *project, e Entrypoint, input as
 	began := time.Now()
 	a, late := watch(ctx, &p.guard, s.options.Deadline/2, watchdogGrace/2, func(ctx context.Context) (a answer) {
 		refusal := s.safely(ctx, func(ctx context.Context) permission.Decision {
-			a.verdicts, a.failure = s.ask(ctx, p.layer, q, input)
+			a.verdicts, a.failure = s.askFolders(ctx, p, e, input, t)
 			return permission.Decision{}
 		})
 		if refusal.Effect != permission.Abstain {
 			a = answer{nil, &refusal}
+			t.add(p.nearest(), nil, time.Since(began), &refusal)
 		}
 		return a
 	})
 	if late {
 		d := s.timedOut()
-		a.failure = &d
+		t.add(p.nearest(), nil, time.Since(began), &d)
+		return nil, &d
 	}
-	tighten(a.verdicts, e)
-	t.add(p.layer, a.verdicts, time.Since(began), a.failure)
 	return a.verdicts, a.failure
 }
+
+// askFolders asks folder by folder, the outermost first, until one refuses.
+func (s *Set) askFolders(ctx context.Context, p *project, e Entrypoint, input ast.Value, t *trace) (all []verdict, failure *permission.Decision) {
+	for _, l := range p.layers {
+		q := l.queries[e]
+		if q == nil {
+			continue
+		}
+		began := time.Now()
+		verdicts, failure := s.ask(ctx, l, q, input)
+		tighten(verdicts, e)
+		t.add(l, verdicts, time.Since(began), failure)
+		if failure != nil {
+			return nil, failure
+		}
+		if all = append(all, verdicts...); strictest(all) >= permission.Deny {
+			break
+		}
+	}
+	return all, nil
+}
+
+// decides reports whether any folder's policies have a say there.
+func (p *project) decides(e Entrypoint) bool {
+	return slices.ContainsFunc(p.layers, func(l *layer) bool { return l.queries[e] != nil })
+}
+
+func (p *project) nearest() *layer { return p.layers[len(p.layers)-1] }
 
 // tighten marks what a project may not say, and takes out what would loosen.
 func tighten(verdicts []verdict, e Entrypoint) {

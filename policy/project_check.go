@@ -56,17 +56,30 @@ func checkProject(m *ast.Module) (errs ast.Errors) {
 
 // checkProjectTerms refuses `with` and data, which a project has none of.
 func checkProjectTerms(m *ast.Module) (errs ast.Errors) {
-	data := ast.Ref{ast.DefaultRootDocument, ast.StringTerm("cfg")}
 	ast.NewGenericVisitor(func(x any) bool {
-		switch x := x.(type) {
-		case *ast.With:
-			errs = append(errs, flaw(x.Location, "a project policy may not use `with`"))
-		case *ast.Term:
-			if ref, ok := x.Value.(ast.Ref); ok && ref.HasPrefix(data) {
-				errs = append(errs, flaw(x.Location, "a project policy has no data; write the list into the rule"))
-			}
+		if with, ok := x.(*ast.With); ok {
+			errs = append(errs, flaw(with.Location, "a project policy may not use `with`"))
 		}
 		return false
 	}).Walk(m)
+	return append(errs, ownNames(m)...)
+}
+
+// ownNames refuses `data` in a project's module: there is none, and rules are
+// named directly, which is how their values are counted.
+func ownNames(m *ast.Module) (errs ast.Errors) {
+	for _, i := range m.Imports {
+		if ref, ok := i.Path.Value.(ast.Ref); ok && ref[0].Equal(ast.DefaultRootDocument) {
+			errs = append(errs, flaw(i.Location, "a project policy has no data and imports none; name the rules of its package directly"))
+		}
+	}
+	for _, rule := range m.Rules {
+		ast.WalkVars(rule, func(v ast.Var) bool {
+			if v.Equal(ast.DefaultRootDocument.Value) && len(errs) == 0 {
+				errs = append(errs, flaw(rule.Location, "a project policy has no data; write the list into the rule, and name the rules of its package directly"))
+			}
+			return false
+		})
+	}
 	return errs
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -16,29 +17,69 @@ import (
 // projectFolder is where a repository keeps its policies.
 const projectFolder = ".gatehouse"
 
-// Bounds of the policies of one project.
+// Bounds of the policies of one project, of all its folders together.
 const (
 	maxProjectFiles   = 32
 	maxProjectBytes   = 256 << 10
-	maxProjectEntries = 1024 // of its folder, whatever they are
+	maxProjectEntries = 1024 // whatever they are
 )
 
-// findProject reads the policies of the nearest folder, from cwd upwards, that
-// has some. Only folders within a root are looked at. No sources and no error:
-// there are none.
-func findProject(cwd string, roots []string) (folder string, all []source, err error) {
+// projectPart is the policies of one folder.
+type projectPart struct {
+	folder  string
+	sources []source
+}
+
+// findProject reads the policies of every folder from cwd upwards that has some,
+// the outermost first: a folder within cannot take the place of one above. Only
+// folders within a root are looked at. No parts and no error: there are none.
+func findProject(cwd string, roots []string) ([]projectPart, error) {
 	if !filepath.IsAbs(cwd) {
-		return "", nil, nil
+		return nil, nil
 	}
+	var all []projectPart
+	left := projectRoom{files: maxProjectFiles, bytes: maxProjectBytes, entries: maxProjectEntries}
 	for at := filepath.Clean(cwd); withinRoot(at, roots); at = filepath.Dir(at) {
-		if all, err = readProject(at); err != nil || len(all) > 0 {
-			return at, all, err
+		sources, err := readProject(at, &left)
+		if err != nil {
+			return nil, err
+		}
+		if len(sources) > 0 {
+			all = append(all, projectPart{at, sources})
 		}
 		if at == filepath.Dir(at) {
 			break
 		}
 	}
-	return "", nil, nil
+	slices.Reverse(all)
+	return all, nil
+}
+
+// projectRoom is what the folders that are still to be read may hold together.
+type projectRoom struct{ files, bytes, entries int }
+
+// projectDigest is the digest of all folders' files together.
+func projectDigest(parts []projectPart) string {
+	h := sha256.New()
+	var sum string
+	for _, p := range parts {
+		sum = layerDigest(map[string]any{}, p.sources)
+		h.Write([]byte(sum))
+	}
+	if len(parts) == 1 {
+		return sum
+	}
+	return shortSum(h)
+}
+
+// outermost is the widest root that holds cwd, empty where none does.
+func outermost(cwd string, roots []string) (root string) {
+	for _, r := range roots {
+		if withinRoot(cwd, []string{r}) && (root == "" || len(r) < len(root)) {
+			root = r
+		}
+	}
+	return root
 }
 
 // withinRoot tells by path segment.
@@ -51,7 +92,7 @@ func withinRoot(path string, roots []string) bool {
 
 // readProject reads .gatehouse/*.rego of one folder. What is a link, no regular
 // file or too much is an error: leaving it out would loosen something.
-func readProject(folder string) ([]source, error) {
+func readProject(folder string, left *projectRoom) ([]source, error) {
 	path := filepath.Join(folder, projectFolder)
 	info, err := os.Lstat(path)
 	switch {
@@ -70,25 +111,24 @@ func readProject(folder string) ([]source, error) {
 	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) {
 		return nil, fmt.Errorf("%s: changed while it was opened", path)
 	}
-	return readProjectFiles(root, path)
+	return readProjectFiles(root, path, left)
 }
 
-func readProjectFiles(root *os.Root, path string) ([]source, error) {
+func readProjectFiles(root *os.Root, path string, left *projectRoom) ([]source, error) {
 	dir, err := root.Open(".")
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	entries, err := dir.ReadDir(maxProjectEntries + 1)
+	entries, err := dir.ReadDir(left.entries + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if len(entries) > maxProjectEntries {
-		return nil, fmt.Errorf("%s: more than %d entries", path, maxProjectEntries)
+	if left.entries -= len(entries); left.entries < 0 {
+		return nil, fmt.Errorf("%s: more than %d entries, with those of the folders within", path, maxProjectEntries)
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	var all []source
-	size := 0
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) != ".rego" || e.IsDir() {
 			continue
@@ -97,12 +137,13 @@ func readProjectFiles(root *os.Root, path string) ([]source, error) {
 		if !e.Type().IsRegular() {
 			return nil, fmt.Errorf("%s: no regular file; links are not followed", name)
 		}
-		text, err := regular.ReadIn(root, e.Name(), int64(maxProjectBytes-size))
+		text, err := regular.ReadIn(root, e.Name(), int64(left.bytes))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w (a project's policies may have %d bytes together)", name, err, maxProjectBytes)
 		}
-		if size += len(text); len(all) == maxProjectFiles {
-			return nil, fmt.Errorf("%s: more than %d .rego files", path, maxProjectFiles)
+		left.bytes -= len(text)
+		if left.files--; left.files < 0 {
+			return nil, fmt.Errorf("%s: more than %d .rego files, with those of the folders within", path, maxProjectFiles)
 		}
 		all = append(all, source{name, string(text)})
 	}

@@ -165,22 +165,25 @@ func TestProjectIsFoundWithinTheRoot(t *testing.T) {
 	root := workspace(t)
 	top := filepath.Dir(root)
 	projectFile(t, top, "p.rego", head+say("deny", "top.no", ""))
-	if folder, found, err := findProject(root, []string{root}); err != nil || found != nil {
-		t.Errorf("above the root: %s %v %v", folder, found, err)
+	if found, err := findProject(root, []string{root}); err != nil || found != nil {
+		t.Errorf("above the root: %v %v", found, err)
 	}
-	if folder, found, err := findProject(root, []string{top}); err != nil || len(found) != 1 || folder != top {
-		t.Errorf("in a wider root: %s %v %v", folder, found, err)
+	if found, err := findProject(root, []string{top}); err != nil || len(found) != 1 || found[0].folder != top {
+		t.Errorf("in a wider root: %v %v", found, err)
 	}
 	projectFile(t, root, "a.rego", "package gatehouse.permission")
 	projectFile(t, root, "b/c.rego", "package gatehouse.permission")
 	projectFile(t, root, "d.txt", "x")
-	if folder, found, err := findProject(filepath.Join(root, "src"), []string{root}); err != nil || len(found) != 1 || folder != root {
-		t.Errorf("nearest: %s %v %v", folder, found, err)
+	if found, err := findProject(filepath.Join(root, "src"), []string{root}); err != nil || len(found) != 1 || len(found[0].sources) != 1 || found[0].folder != root {
+		t.Errorf("from a folder within: %v %v", found, err)
+	}
+	if found, err := findProject(filepath.Join(root, "src"), []string{root, top}); err != nil || len(found) != 2 || found[0].folder != top || found[1].folder != root {
+		t.Errorf("two folders: %v %v", found, err)
 	}
 	if err := os.Symlink("a.rego", filepath.Join(root, projectFolder, "e.rego")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := findProject(root, []string{root}); err == nil || !strings.Contains(err.Error(), "links") {
+	if _, err := findProject(root, []string{root}); err == nil || !strings.Contains(err.Error(), "links") {
 		t.Errorf("a link: %v", err)
 	}
 	if err := os.Rename(filepath.Join(root, projectFolder), filepath.Join(top, "moved")); err != nil {
@@ -189,15 +192,31 @@ func TestProjectIsFoundWithinTheRoot(t *testing.T) {
 	if err := os.Symlink(filepath.Join(top, "moved"), filepath.Join(root, projectFolder)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := findProject(root, []string{root}); err == nil || !strings.Contains(err.Error(), "links") {
+	if _, err := findProject(root, []string{root}); err == nil || !strings.Contains(err.Error(), "links") {
 		t.Errorf("a linked folder: %v", err)
 	}
-	many := t.TempDir()
-	for i := range maxProjectFiles + 1 {
-		projectFile(t, many, fmt.Sprintf("%d.rego", i), "package gatehouse.permission")
+}
+
+// TestProjectBoundsAreOfAllFolders: files in several folders count together.
+func TestProjectBoundsAreOfAllFolders(t *testing.T) {
+	top := t.TempDir()
+	sub := filepath.Join(top, "sub")
+	for i := range maxProjectFiles {
+		projectFile(t, []string{top, sub}[i%2], fmt.Sprintf("%d.rego", i), "package gatehouse.permission")
 	}
-	if _, _, err := findProject(many, []string{many}); err == nil || !strings.Contains(err.Error(), "more than") {
-		t.Errorf("many files: %v", err)
+	if found, err := findProject(sub, []string{top}); err != nil || len(found) != 2 {
+		t.Fatalf("%d files: %v %v", maxProjectFiles, found, err)
+	}
+	projectFile(t, top, "more.rego", "package gatehouse.permission")
+	if _, err := findProject(sub, []string{top}); err == nil || !strings.Contains(err.Error(), "more than 32 .rego files") {
+		t.Errorf("one more: %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(top, projectFolder)); err != nil {
+		t.Fatal(err)
+	}
+	projectFile(t, top, "p.rego", "package gatehouse.permission # "+strings.Repeat("x", maxProjectBytes-100))
+	if _, err := findProject(sub, []string{top}); err == nil || !strings.Contains(err.Error(), "bytes together") {
+		t.Errorf("too many bytes: %v", err)
 	}
 }
 

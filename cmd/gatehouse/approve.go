@@ -20,7 +20,6 @@ const minPrefix = 6
 func (c *command) settle(ctx context.Context, name string, args []string) int {
 	a := door.Answer{Allow: name == "approve"}
 	f := flag.NewFlagSet("gatehouse "+name, flag.ContinueOnError)
-	f.SetOutput(c.stderr)
 	yes := new(bool)
 	if a.Allow {
 		f.BoolVar(yes, "yes", false, "do not ask at the terminal")
@@ -59,7 +58,7 @@ func (c *command) settle(ctx context.Context, name string, args []string) int {
 // settleArguments takes flags before and after the id.
 func (c *command) settleArguments(f *flag.FlagSet, args []string) (id string, err error) {
 	for len(args) > 0 {
-		if err := f.Parse(args); err != nil {
+		if err := c.parseFlags(f, args); err != nil {
 			return "", err
 		}
 		if args = f.Args(); len(args) == 0 {
@@ -78,10 +77,11 @@ func (c *command) settleArguments(f *flag.FlagSet, args []string) (id string, er
 
 // find looks for the one open question whose id begins with prefix.
 func (c *command) find(ctx context.Context, prefix string) (waiting, error) {
-	all, err := c.ask(ctx)
+	all, failed, err := c.ask(ctx)
 	if err != nil {
 		return waiting{}, err
 	}
+	c.tellFailed(failed, nil)
 	var found []waiting
 	for _, w := range all {
 		if strings.HasPrefix(w.ID, prefix) {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 )
@@ -23,7 +25,7 @@ func (c *fileConfig) decode(file, text string, at places) error {
 	var tree map[string]any
 	meta, err := toml.Decode(text, &tree)
 	if err != nil {
-		return syntaxError(file, err)
+		return syntaxError(file, text, err)
 	}
 	for _, key := range meta.Keys() {
 		name := key.String()
@@ -43,11 +45,27 @@ func (c *fileConfig) decode(file, text string, at places) error {
 	return nil
 }
 
-func syntaxError(file string, err error) error {
+// syntaxError names the place in a TOML or JSON text, with the line itself below.
+func syntaxError(file, text string, err error) error {
 	if parse, ok := errors.AsType[toml.ParseError](err); ok {
-		return fmt.Errorf("%s:%d:%d: %s", file, parse.Position.Line, parse.Position.Col, parse.Message)
+		return textError(file, text, parse.Position.Start, parse.Message)
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return textError(file, text, int(syntax.Offset)-1, syntax.Error())
 	}
 	return fmt.Errorf("%s: %w", file, err)
+}
+
+// maxQuoted bounds the line of a file that is shown, in characters.
+const maxQuoted = 200
+
+// textError is an error at one byte of a text. A line's end belongs to the line.
+func textError(file, text string, at int, message string) error {
+	at = min(max(at, 0), len(text))
+	start := strings.LastIndexByte(text[:at], '\n') + 1
+	line, _, _ := strings.Cut(text[start:], "\n")
+	return fmt.Errorf("%s:%d:%d: %s\n\t%s", file, strings.Count(text[:start], "\n")+1, utf8.RuneCountInString(text[start:at])+1, message,
+		shorten(strings.TrimSpace(line), maxQuoted))
 }
 
 // place finds the line of a key: the one after the longest beginning of the

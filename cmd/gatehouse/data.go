@@ -37,32 +37,52 @@ func readDocument(path string) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("policy.data: %s: %w", path, err)
 	}
+	document, err := parseDocument(path, text)
+	if err != nil {
+		return nil, fmt.Errorf("policy.data: %w", err)
+	}
+	if isDaily(document) {
+		if _, err := dailyRows(path, document); err != nil {
+			return nil, fmt.Errorf("policy.data: %w", err)
+		}
+	}
+	return document, nil
+}
+
+// parseDocument reads the text of a file as the document that policies see.
+func parseDocument(path, text string) (map[string]any, error) {
 	if strings.EqualFold(filepath.Ext(path), ".toml") {
 		var tree map[string]any
 		if _, err := toml.Decode(text, &tree); err != nil {
-			return nil, fmt.Errorf("policy.data: %w", syntaxError(path, err))
+			return nil, syntaxError(path, text, err)
 		}
 		encoded, err := json.Marshal(tree)
 		if err != nil {
-			return nil, fmt.Errorf("policy.data: %s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		text = string(encoded)
 	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber() // as written: a float would round a long number
 	var document map[string]any
-	err = d.Decode(&document)
+	err := d.Decode(&document)
 	if err == nil && document == nil {
 		err = errors.New("null is none")
 	}
 	if _, more := d.Token(); err == nil && more != io.EOF {
 		err = errors.New("more than one value")
 	}
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return nil, syntaxError(path, text, err)
+	}
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = errors.New("another value stands there")
+	}
 	if err != nil {
-		return nil, fmt.Errorf("policy.data: %s: want a TOML table or a JSON object: %w", path, err)
+		return nil, fmt.Errorf("%s: want a TOML table or a JSON object: %w", path, err)
 	}
 	if err := onceEach(json.NewDecoder(strings.NewReader(text)), ""); err != nil {
-		return nil, fmt.Errorf("policy.data: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return document, nil
 }

@@ -27,7 +27,6 @@ type options struct {
 func (c *command) parse(name string, args []string, session bool) (*options, error) {
 	o := &options{}
 	f := flag.NewFlagSet("gatehouse "+name, flag.ContinueOnError)
-	f.SetOutput(c.stderr)
 	f.StringVar(&o.config, "config", "", "configuration `file`; default: $GATEHOUSE_CONFIG, then the XDG folder")
 	f.StringVar(&o.cli, "cli", "", "`path` of the Claude Code CLI; default: [cli] executable")
 	f.StringVar(&o.cwd, "cwd", "", "`folder` to work in; default: the current one")
@@ -44,7 +43,7 @@ func (c *command) parse(name string, args []string, session bool) (*options, err
 		f.IntVar(&o.maxTurns, "max-turns", 0, "model turns at most; 0 = no limit")
 		f.StringVar(&o.onAsk, "on-ask", "", "`how` questions are answered: prompt (terminal only), stdin (lines allow, for a form allow {json}, deny [reason]) or deny")
 	}
-	if err := f.Parse(args); err != nil {
+	if err := c.parseFlags(f, args); err != nil {
 		return nil, err
 	}
 	return o, o.finish(name, f.Args(), c)

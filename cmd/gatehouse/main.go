@@ -37,7 +37,7 @@ func main() {
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, endSoon) // after a signal
+	context.AfterFunc(ctx, func() { endCommand(os.Args[1:]) }) // after a signal
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
 	stop()
 	os.Exit(code)
@@ -48,16 +48,26 @@ type command struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            environment
+	asJSON         bool // --json was given: an error of the command line is an object, too
 }
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
 	c := &command{stdin: stdin, stdout: stdout, stderr: stderr, env: environ}
+	if len(args) > 0 && args[0] == scriptedCommand {
+		return c.scripted(args[1:])
+	}
+	out := &output{Writer: stdout}
+	c.stdout = out
+	return c.delivered(out, c.dispatch(ctx, args))
+}
+
+func (c *command) dispatch(ctx context.Context, args []string) int {
 	name := "help"
 	switch {
 	case len(args) > 0:
 		name, args = args[0], args[1:]
-	case !isTerminal(stdin):
+	case !isTerminal(c.stdin):
 		name = "serve"
 	}
 	switch name {
@@ -78,10 +88,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case "version", "--version", "-version":
 		return c.version(args)
 	case "help", "--help", "-help", "-h":
-		fmt.Fprint(stdout, usage)
+		fmt.Fprint(c.stdout, usage)
 		return exitOK
-	case scriptedCommand:
-		return c.scripted(args)
 	}
 	return c.failUsage(fmt.Errorf("command %q is unknown; try gatehouse help", name))
 }
@@ -109,4 +117,11 @@ func (c *command) fail(code int, err error) int {
 	return code
 }
 
-func (c *command) failUsage(err error) int { return c.fail(exitUsage, err) }
+// failUsage reports a command line or a configuration that is wrong; with --json
+// as an object on stdout.
+func (c *command) failUsage(err error) int {
+	if c.asJSON && c.printJSON(policyError{ExitCode: exitUsage, Error: err.Error()}) == nil {
+		return exitUsage
+	}
+	return c.fail(exitUsage, err)
+}

@@ -40,7 +40,8 @@ func (c *client) put(rest string) error {
 
 func (c *client) hangup() error { return c.server.Process.Signal(syscall.SIGHUP) }
 
-// until polls the session of $ID until an answer matches.
+// until polls the session of $ID until an answer matches. Every answer with events
+// is printed: the next poll begins behind them.
 func (c *client) until(ctx context.Context, expression string) error {
 	match, err := regexp.Compile(expression)
 	if err != nil {
@@ -53,11 +54,15 @@ func (c *client) until(ctx context.Context, expression string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := c.note(raw); err != nil {
+		r, err := c.note(raw)
+		if err != nil {
 			return err
 		}
-		if match.Match(raw) {
+		found := match.Match(raw)
+		if found || r.NextCursor != nil {
 			fmt.Printf("until %s\n", raw)
+		}
+		if found {
 			return nil
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,12 +16,6 @@ import (
 
 // watchEvery is the pause between two looks of pending --watch.
 const watchEvery = time.Second
-
-// waiting is a question and the server that asks it.
-type waiting struct {
-	door.Question
-	socket string
-}
 
 // group is several equal questions, shown as one. Each has to be answered.
 type group struct {
@@ -34,10 +27,9 @@ type group struct {
 // pending shows what the servers of this user wait for.
 func (c *command) pending(ctx context.Context, args []string) int {
 	f := flag.NewFlagSet("gatehouse pending", flag.ContinueOnError)
-	f.SetOutput(c.stderr)
 	asJSON := f.Bool("json", false, "print one JSON object a question")
 	again := f.Bool("watch", false, "print what is new until interrupted")
-	err := f.Parse(args)
+	err := c.parseFlags(f, args)
 	if errors.Is(err, flag.ErrHelp) {
 		return exitOK
 	}
@@ -53,10 +45,11 @@ func (c *command) pending(ctx context.Context, args []string) int {
 	if *again {
 		return c.watchPending(ctx, *asJSON)
 	}
-	all, err := c.ask(ctx)
+	all, failed, err := c.ask(ctx)
 	if err != nil {
 		return c.fail(exitTurnFailed, err)
 	}
+	c.tellFailed(failed, nil)
 	if len(all) == 0 && !*asJSON {
 		fmt.Fprintln(c.stdout, "nothing waits for an answer")
 	}
@@ -64,19 +57,20 @@ func (c *command) pending(ctx context.Context, args []string) int {
 	return exitOK
 }
 
-// watchPending prints each question once.
+// watchPending prints each question once, and what is wrong with a server.
 func (c *command) watchPending(ctx context.Context, asJSON bool) int {
-	told := map[string]bool{}
+	told, wrong := map[string]bool{}, map[string]bool{}
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		all, err := c.ask(ctx)
+		all, failed, err := c.ask(ctx)
 		if ctx.Err() != nil {
 			return exitInterrupted
 		}
 		if err != nil {
 			return c.fail(exitTurnFailed, err)
 		}
+		wrong = c.tellFailed(failed, wrong)
 		open := map[string]bool{}
 		var fresh []waiting
 		for _, w := range all {
@@ -92,36 +86,6 @@ func (c *command) watchPending(ctx context.Context, asJSON bool) int {
 		case <-tick.C:
 		}
 	}
-}
-
-// ask collects the open questions of all servers, oldest first.
-func (c *command) ask(ctx context.Context) ([]waiting, error) {
-	folder := c.env.stateFolder()
-	if folder == "" {
-		return nil, errors.New("there is no state folder (a home folder, or XDG_STATE_HOME), so no server can be found")
-	}
-	sockets, err := door.Sockets(doorFolder(folder))
-	if err != nil {
-		return nil, err
-	}
-	var all []waiting
-	for _, socket := range sockets {
-		questions, omitted, err := door.Ask(ctx, socket)
-		if errors.Is(err, door.ErrGone) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if omitted > 0 {
-			fmt.Fprintf(c.stderr, "gatehouse: %d more questions of one server are not shown\n", omitted)
-		}
-		for _, q := range questions {
-			all = append(all, waiting{q, socket})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b waiting) int { return a.Created.Compare(b.Created) })
-	return all, nil
 }
 
 // merged puts equal questions together: the same call of the same session,
@@ -216,7 +180,7 @@ func covers(scope string, ttl int) string {
 	if ttl > 0 {
 		long = "for " + (time.Duration(ttl) * time.Second).String()
 	}
-	return cmp.Or(what, scope) + ", " + long
+	return cmp.Or(what, scope) + ", of the same agent in the same folder, " + long
 }
 
 func age(d time.Duration) string { return max(d, 0).Round(time.Second).String() }

@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +50,7 @@ func TestShownQuestion(t *testing.T) {
 	}}.show(&out, now)
 	for _, want := range []string{
 		`id\x1b[2J  Bash\u{202e}`, `rule      r: line\nrule safe: yes`, "waits     1m30s, denied in 30s", "answer by human; it takes 2, so far: client",
-		"covers    every call of this session that the same rules ask about, for 1m30s", "/command  a", "input     9 bytes, sha256 abc",
+		"covers    every call of this session that the same rules ask about, of the same agent in the same folder, for 1m30s", "/command  a", "input     9 bytes, sha256 abc",
 		"    command: a\n", `      | b\x07`, "NOT ALL of the input is shown",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -65,6 +69,66 @@ func TestApproveAsksAtTheTerminal(t *testing.T) {
 		if got := c.confirmed(waiting{}); got != want || !strings.Contains(out.String(), "let this run? [y/N]") {
 			t.Errorf("%q counts as %t; shown: %s", typed, got, out.String())
 		}
+	}
+}
+
+// oneQuestion keeps the door of a server that waits for one answer.
+type oneQuestion struct{ door.Handler }
+
+func (oneQuestion) Pending() []door.Question {
+	return []door.Question{{ID: "aaaaaaaabbbb", Tool: "Bash"}}
+}
+
+// A server that lies or hangs hides nobody else's questions.
+func TestPendingBesideABrokenServer(t *testing.T) {
+	state := t.TempDir()
+	folder := doorFolder(environment{"HOME=" + state, "XDG_STATE_HOME=" + state}.stateFolder())
+	good, err := door.Listen(folder)
+	if err != nil {
+		t.Skipf("no Unix sockets here: %v", err)
+	}
+	go good.Serve(oneQuestion{}) // ends with Close
+	look := func() (code int, out, told string) {
+		var stdout, stderr bytes.Buffer
+		c := &command{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, env: environment{"HOME=" + state, "XDG_STATE_HOME=" + state}}
+		code = c.pending(t.Context(), nil)
+		return code, stdout.String(), stderr.String()
+	}
+	if code, out, told := look(); code != exitOK || !strings.Contains(out, "aaaaaaaabbbb") || told != "" {
+		t.Fatalf("alone: exit %d, %s, %s", code, out, told)
+	}
+	for name, answer := range map[string]string{"0-nonsense": "nonsense\n", "1-hangs": "", "2-rude": `{"error":"go \u001b[2J away","code":"NO"}` + "\n"} {
+		l, err := net.Listen("unix", filepath.Join(folder, name+".sock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() { // ends with the listener
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				defer conn.Close()
+				io.WriteString(conn, answer)
+			}
+		}()
+	}
+	if err := os.WriteFile(filepath.Join(folder, "3-file.sock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, told := look()
+	if code != exitOK || !strings.Contains(out, "aaaaaaaabbbb") {
+		t.Errorf("beside them: exit %d, %s", code, out)
+	}
+	for _, want := range []string{"0-nonsense.sock: reply:", "1-hangs.sock: no answer within 3s", `go \x1b[2J away`} {
+		if !strings.Contains(told, want) {
+			t.Errorf("not told: %q in\n%s", want, told)
+		}
+	}
+	good.Close()
+	if code, out, _ := look(); code != exitTurnFailed || out != "" {
+		t.Errorf("without a server that answers: exit %d, %s", code, out)
 	}
 }
 

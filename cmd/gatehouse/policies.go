@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/policy"
 )
@@ -19,6 +21,10 @@ func loadPolicies(ctx context.Context, s *settings, logger *slog.Logger) (*polic
 	}
 	return r.live.Set(), nil
 }
+
+// decisionTime is what a decision may take in a session; 0 = the default. Only the
+// scripts of the tests set it: many programs at once share their cores.
+var decisionTime time.Duration
 
 // policyOptions are what the policies in force are loaded with, but for a bundle.
 func (s *settings) policyOptions(logger *slog.Logger) (policy.Options, error) {
@@ -34,7 +40,7 @@ func (s *settings) policyOptions(logger *slog.Logger) (policy.Options, error) {
 		Profile: s.profile, Paths: without(s.policyPaths, s.orgPaths), Data: data, Org: s.orgPaths, OrgData: orgData,
 		DefaultEffect: s.defaultEffect, Grants: s.grants,
 		Protected: s.protected(), Home: s.home, Logger: logger,
-		ServerID: serverID, Version: readVersion().Version, Deadline: s.deadline,
+		ServerID: serverID, Version: readVersion().Version, Deadline: cmp.Or(s.deadline, decisionTime),
 	}
 	if s.decisions != nil { // an interface that holds a nil pointer is not nil
 		o.Decisions = s.decisions

@@ -105,45 +105,81 @@ func (c *command) addRows(ctx context.Context, o *rowFlags, rows []dailyRow, ref
 	if err != nil {
 		return c.failPolicy(o.policyOptions, err)
 	}
-	plan.Refused = refused
+	plan.Refused = append(refused, plan.Refused...)
 	if !o.json {
 		c.showPlan(plan)
 	}
-	if len(plan.Rows) > 0 {
-		err = c.confirm(o.yes)
+	if o.effect == "allow" && !o.force && plan.changesNothing() {
+		return c.noChange(o, plan)
+	}
+	if err = plan.ready(o); err == nil && (len(plan.Rows) > 0 || o.writeConfig && len(plan.Known) > 0) {
+		err = c.confirm(ctx, o.yes || len(plan.Rows) == 0)
+	}
+	if err == nil {
+		err = c.writeRows(ctx, o, plan)
 	}
 	switch {
 	case errors.Is(err, errNotWanted):
 		c.say("nothing was written")
 		return policyNo
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(c.stderr, "\ngatehouse: interrupted; "+plan.interrupted())
+		return exitInterrupted
 	case err != nil:
 		return c.failPolicy(o.policyOptions, err)
 	}
-	if err := c.writeRows(o, plan); err != nil {
-		return c.failPolicy(o.policyOptions, err)
+	return c.tellRows(o, plan)
+}
+
+func (plan *rowPlan) interrupted() string {
+	if len(plan.Written) == 0 {
+		return "nothing was written"
 	}
+	return "written so far: " + strings.Join(plan.Written, ", ")
+}
+
+// noChange refuses an allow behind which everything stays as it is.
+func (c *command) noChange(o *rowFlags, plan *rowPlan) int {
+	plan.ExitCode, plan.Next = policyNo, nextStep{Note: "gatehouse policy explain shows which rule decides; --force writes the rule anyway"}
 	if o.json {
 		if err := c.printJSON(plan); err != nil {
 			return c.fail(policyWrong, err)
 		}
+		return plan.ExitCode
 	}
-	return policyYes
+	c.say("this changes nothing: another rule decides, or it is allowed already; nothing was written")
+	c.next("%s", plan.Next)
+	return plan.ExitCode
 }
 
 var errNotWanted = errors.New("not wanted")
 
-// confirm asks at a terminal; elsewhere --yes has to say it.
-func (c *command) confirm(yes bool) error {
+// confirm asks at a terminal; elsewhere --yes has to say it. It ends with ctx.
+func (c *command) confirm(ctx context.Context, yes bool) error {
 	switch {
 	case yes:
 		return nil
 	case !isTerminal(c.stdin):
 		return errors.New("nobody can be asked here; repeat with --yes to write this")
 	}
+	return c.question(ctx)
+}
+
+// question reads one line of an answer.
+func (c *command) question(ctx context.Context) error {
 	fmt.Fprint(c.stderr, "Write this? [y/N] ")
-	line, _ := bufio.NewReader(c.stdin).ReadString('\n') // its end is a no
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-		return errNotWanted
+	answered := make(chan string, 1)
+	go func() { // ends with the line, or with the process
+		line, _ := bufio.NewReader(c.stdin).ReadString('\n') // its end is a no
+		answered <- line
+	}()
+	select {
+	case <-ctx.Done():
+		return context.Canceled
+	case line := <-answered:
+		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+			return errNotWanted
+		}
 	}
 	return nil
 }

@@ -51,6 +51,9 @@ func (c *command) policyFromAudit(ctx context.Context, args []string) int {
 	if code, done := o.parse(args); done {
 		return code
 	}
+	if *since < 0 {
+		return c.failPolicy(o, fmt.Errorf("from-audit: --since %s: want a time to look back, such as 24h, or 0 for all there is", *since))
+	}
 	s, err := c.toolSettings(&o.options)
 	if err != nil {
 		return c.failPolicy(o, err)
@@ -197,7 +200,11 @@ func (c *command) showAudit(a *audit, since time.Duration) {
 	if since > 0 {
 		when = "in the last " + since.String()
 	}
-	c.say("%s for want of a rule or by a rule of its own %s: %d answered allow, %d deny, %d without a known answer", counted(a.Asks, "question"), when, a.Allowed, a.Denied, a.Unknown)
+	if a.Asks == 0 {
+		c.say("no questions %s", when)
+	} else {
+		c.say("%s %s: %d answered allow, %d answered deny, %d without a known answer", counted(a.Asks, "question"), when, a.Allowed, a.Denied, a.Unknown)
+	}
 	if a.Dangers > 0 {
 		c.say("%d asked by a rule of its own: those are meant to be asked", a.Dangers)
 	}

@@ -27,7 +27,7 @@ type benchResult struct {
 	Effect     string        `json:"effect"`               // what was decided
 	Rule       string        `json:"rule"`                 //
 	Warnings   []string      `json:"warnings,omitempty"`   // where a rule costs most
-	Next       string        `json:"next"`
+	Next       nextStep      `json:"next"`
 }
 
 // benchRow is one thing measured.
@@ -51,7 +51,7 @@ func (c *command) policyBench(ctx context.Context, args []string) int {
 	o := c.policyFlags("bench ['COMMAND' | --tool TOOL --input JSON]",
 		"Measures one decision of the policies in force, part by part, and names the lines that cost most.")
 	k := c.callFlags(o)
-	n := o.flags.Int("n", defaultBenchRuns, "`runs`")
+	n := o.flags.Int("n", defaultBenchRuns, "how many `runs`")
 	if code, done := o.parse(args); done {
 		return code
 	}
@@ -60,9 +60,9 @@ func (c *command) policyBench(ctx context.Context, args []string) int {
 	}
 	switch {
 	case k.document != "" || k.entrypoint != "" && k.entrypoint != string(policy.EntryPermission):
-		return c.failUsage(errors.New("policy bench measures calls: give a command, or --tool and --input"))
+		return c.failPolicy(o, errors.New("policy bench measures calls: give a command, or --tool and --input"))
 	case *n < 1 || *n > maxBenchRuns:
-		return c.failUsage(fmt.Errorf("-n %d is out of bounds, want 1 to %d", *n, maxBenchRuns))
+		return c.failPolicy(o, fmt.Errorf("-n %d is out of bounds, want 1 to %d", *n, maxBenchRuns))
 	}
 	out, err := k.bench(ctx, *n)
 	if err != nil {

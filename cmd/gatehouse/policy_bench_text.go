@@ -18,7 +18,7 @@ func (r *benchResult) warn() {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s:%d takes more than a quarter of the time of the lines below; put a condition on the tool or the command before it", l.File, l.Line))
 		}
 	}
-	r.Next = "gatehouse policy lint   finds patterns that are tried at every call"
+	r.Next = nextStep{"gatehouse policy lint", "finds patterns that are tried at every call"}
 }
 
 func (k *policyCall) benched(out benchResult) int {

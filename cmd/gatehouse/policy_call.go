@@ -30,6 +30,7 @@ type policyCall struct {
 
 	settings *settings
 	set      *policy.Set
+	note     string // on the document that was given
 }
 
 // callFlags adds the flags that name a call.
@@ -40,8 +41,8 @@ func (c *command) callFlags(o *policyOptions) *policyCall {
 	f.StringVar(&k.tool, "tool", "", "`name` of the tool; default: Bash, with COMMAND")
 	f.StringVar(&k.input, "input", "", "the tool's input, or an admission's parameters, as a JSON `object`")
 	f.StringVar(&k.document, "document", "", "judge this whole or partial document instead: a `file`, or - for stdin")
-	f.StringVar(&k.entrypoint, "entrypoint", "", "permission (default), admission or inproc")
-	f.StringVar(&k.action, "action", string(admission.Start), "what an admission asks for")
+	f.StringVar(&k.entrypoint, "entrypoint", "", "`name` of what is asked: permission (default), admission or inproc")
+	f.StringVar(&k.action, "action", string(admission.Start), "`name` of what an admission asks for: start, reply, fork, resume, cancel, list, answer, mcp_server, configure")
 	f.StringVar(&k.mode, "mode", "default", "permission `mode` of the session: default, acceptEdits or plan")
 	f.StringVar(&k.allowed, "allowed-tools", "", "the caller's `rules`, comma-separated, for example Read,Bash(go test *)")
 	f.StringVar(&k.disallowed, "disallowed-tools", "", "the caller's `rules` that never run")
@@ -60,10 +61,17 @@ func (k *policyCall) load(ctx context.Context) (err error) {
 	return err
 }
 
+// sessionModes are the modes that a session here can have.
+var sessionModes = []string{"default", "acceptEdits", "plan"}
+
 func (k *policyCall) check() error {
 	entries := []string{"", string(policy.EntryPermission), string(policy.EntryAdmission), string(policy.EntryInproc)}
 	command := len(k.o.rest) == 1
 	switch {
+	case !slices.Contains(sessionModes, k.mode):
+		return fmt.Errorf("--mode %q: unknown, want %s", k.mode, strings.Join(sessionModes, ", "))
+	case command && strings.TrimSpace(k.o.rest[0]) == "":
+		return errors.New("the command is blank; say what is called")
 	case !slices.Contains(entries, k.entrypoint):
 		return fmt.Errorf("--entrypoint %q: unknown, want permission, admission or inproc", k.entrypoint)
 	case len(k.o.rest) > 1:
@@ -110,16 +118,27 @@ func (k *policyCall) given() (policy.Entrypoint, json.RawMessage, error) {
 	if err != nil {
 		return "", nil, err
 	}
+	entry, whole, err := documentEntry(raw, k.entrypoint)
+	if err != nil || entry != policy.EntryPermission {
+		return entry, whole, err
+	}
+	if raw, k.note, err = k.withFacts(raw); err != nil {
+		return entry, nil, err
+	}
 	return documentEntry(raw, k.entrypoint)
 }
 
 // documentEntry completes a document for the entry point it belongs to.
 func documentEntry(raw json.RawMessage, named string) (policy.Entrypoint, json.RawMessage, error) {
-	var head struct{ Schema string }
-	if err := json.Unmarshal(raw, &head); err != nil {
-		return "", nil, fmt.Errorf("document: want a JSON object: %w", err)
+	fields, err := documentFields(raw)
+	if err != nil {
+		return "", nil, err
 	}
-	kind, _, _ := strings.Cut(head.Schema, "/")
+	schema := ""
+	if fields["schema"] != nil && json.Unmarshal(fields["schema"], &schema) != nil {
+		return "", nil, fmt.Errorf("document: schema is no text")
+	}
+	kind, _, _ := strings.Cut(schema, "/")
 	if named != "" {
 		kind = named
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/policy"
+	"github.com/gatehouse-mcp/gatehouse/policy/facts"
 )
 
 //go:embed daily/*.rego
@@ -61,11 +62,7 @@ func (p dailyPlace) write(f *dailyFile, tests string) error {
 		return err
 	}
 	for _, file := range []struct{ path, text string }{{p.module, dailyModule()}, {p.tests, tests}, {p.data, f.text}} {
-		_, err := os.Lstat(file.path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err == nil && file.path == p.module {
+		if file.path == p.module && exists(p.module) {
 			continue
 		}
 		if err := writePrivate(file.path, file.text); err != nil {
@@ -206,7 +203,11 @@ func (r dailyRow) sample() string {
 	case r.Tool == "Bash" && pattern == "":
 		return "ls"
 	case r.Tool == "Bash":
-		return strings.TrimSpace(strings.ReplaceAll(strings.TrimSuffix(pattern, "*"), "*", "x"))
+		text := strings.TrimSpace(strings.ReplaceAll(strings.TrimSuffix(pattern, "*"), "*", "x"))
+		if strings.HasSuffix(pattern, " *") && !facts.Analyse(text).OK { // an interpreter without a file
+			text += " x"
+		}
+		return text
 	case r.Tool == "WebFetch":
 		return strings.ReplaceAll(strings.TrimPrefix(strings.ToLower(r.Pattern), "domain:"), "*", "www")
 	}
@@ -217,9 +218,9 @@ func (r dailyRow) sample() string {
 	return sampleFolder + strings.TrimPrefix(strings.TrimPrefix(file, "./"), "/")
 }
 
-// candidate loads the policies in force with other rows, which are written to a
-// folder of their own until the returned function removes it.
-func (p dailyPlace) candidate(ctx context.Context, s *settings, f *dailyFile) (*policy.Set, func(), error) {
+// candidate loads the policies in force with other rows and tests, which are
+// written to a folder of their own until the returned function removes it.
+func (p dailyPlace) candidate(ctx context.Context, s *settings, f *dailyFile, tests string) (*policy.Set, func(), error) {
 	folder, err := os.MkdirTemp("", "gatehouse-policy-")
 	if err != nil {
 		return nil, nil, err
@@ -229,20 +230,33 @@ func (p dailyPlace) candidate(ctx context.Context, s *settings, f *dailyFile) (*
 		folder: folder, data: filepath.Join(folder, "rules.toml"),
 		module: filepath.Join(folder, "daily.rego"), tests: filepath.Join(folder, "daily_test.rego"),
 	}
-	if err := temporary.write(f, mustDaily("daily/daily_test.rego")); err != nil {
+	if err := temporary.write(f, tests); err != nil {
 		remove()
 		return nil, nil, err
 	}
-	with := *s
-	with.policyData = slices.DeleteFunc(slices.Clone(s.policyData), func(path string) bool { return samePath(path, p.data) })
-	with.policyData = append(with.policyData, temporary.data)
-	if module, _ := p.listed(s); !module || !exists(p.module) {
-		with.policyPaths = append(slices.Clone(s.policyPaths), temporary.module)
-	}
-	set, err := loadPolicies(ctx, &with, slog.New(slog.DiscardHandler))
+	set, err := loadPolicies(ctx, p.replaced(s, temporary), slog.New(slog.DiscardHandler))
 	if err != nil {
 		remove()
 		return nil, nil, err
 	}
 	return set, remove, nil
+}
+
+// replaced are the settings with the daily rules of another place. A module that
+// is in force stays: its owner may have changed it.
+func (p dailyPlace) replaced(s *settings, other dailyPlace) *settings {
+	with := *s
+	with.policyData = slices.DeleteFunc(slices.Clone(s.policyData), func(path string) bool { return samePath(path, p.data) })
+	with.policyData = append(with.policyData, other.data)
+	with.policyPaths = slices.Clone(s.orgPaths)
+	module := other.module
+	for _, file := range policyFiles(without(s.policyPaths, s.orgPaths)) {
+		if samePath(file, p.module) {
+			module = file
+		} else if !samePath(file, p.tests) {
+			with.policyPaths = append(with.policyPaths, file)
+		}
+	}
+	with.policyPaths = append(with.policyPaths, module, other.tests)
+	return &with
 }

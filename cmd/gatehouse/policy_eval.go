@@ -28,8 +28,10 @@ type evalResult struct {
 	Ask          *json.RawMessage  `json:"ask,omitempty"`          // the terms of an ask, where it has some
 	Labels       map[string]string `json:"labels,omitempty"`
 	Layers       []layerResult     `json:"layers"`
-	Document     json.RawMessage   `json:"document,omitempty"` // with -v
-	Next         string            `json:"next"`
+	Diagnostics  []string          `json:"diagnostics,omitempty"` // of a rule that failed: file:line and what happened
+	Notes        []string          `json:"notes,omitempty"`       // what to keep in mind
+	Document     json.RawMessage   `json:"document,omitempty"`    // with -v
+	Next         nextStep          `json:"next"`
 }
 
 // layerResult is what one layer said.
@@ -65,7 +67,7 @@ func (c *command) policyEval(ctx context.Context, args []string) int {
 		return code
 	}
 	if expect != "" && !slices.Contains([]string{"allow", "ask", "deny", "halt", "modify"}, expect) {
-		return c.failUsage(fmt.Errorf("--expect %q: unknown, want allow, ask, deny, halt or modify", expect))
+		return c.failPolicy(o, fmt.Errorf("--expect %q: unknown, want allow, ask, deny, halt or modify", expect))
 	}
 	if err := k.load(ctx); err != nil {
 		return c.failPolicy(o, err)
@@ -95,7 +97,10 @@ func (k *policyCall) evaluate(ctx context.Context, entry policy.Entrypoint, docu
 	d := e.Decision
 	out := evalResult{
 		OK: true, Effect: d.Effect.String(), Rule: d.Rule, Reason: d.Reason, By: d.By, Layer: d.Layer,
-		UpdatedInput: d.UpdatedInput, Labels: d.Labels, Layers: []layerResult{},
+		UpdatedInput: d.UpdatedInput, Labels: d.Labels, Layers: []layerResult{}, Diagnostics: d.Diagnostics,
+	}
+	if k.note != "" {
+		out.Notes = []string{k.note}
 	}
 	if d.Effect >= permission.Ask {
 		out.Model = d.Message()

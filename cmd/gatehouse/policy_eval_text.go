@@ -8,7 +8,7 @@ import (
 
 // evaluated prints the result and returns the exit code.
 func (k *policyCall) evaluated(out evalResult, document json.RawMessage, expect string) int {
-	out.Next = "gatehouse policy explain " + k.words() + "   why, and why not the other rules"
+	out.Next = nextStep{"gatehouse policy explain " + k.words(), "why, and why not the other rules"}
 	if k.o.json {
 		if k.o.verbose {
 			out.Document = document
@@ -37,6 +37,12 @@ func (k *policyCall) evaluated(out evalResult, document json.RawMessage, expect 
 // headline is the answer on one line.
 func (k *policyCall) headline(out evalResult) {
 	k.say("%s", strings.TrimRight(out.Effect+"  "+out.Rule+"  "+out.Reason, " "))
+	for _, d := range out.Diagnostics {
+		k.say("  %s", d)
+	}
+	for _, n := range out.Notes {
+		k.say("  note: %s", n)
+	}
 }
 
 // heard says what the model would read, and what would run instead.

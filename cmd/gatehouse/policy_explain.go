@@ -13,7 +13,6 @@ import (
 type explainResult struct {
 	evalResult
 	Decision string        `json:"decision,omitempty"` // id in the log that was given
-	Notes    []string      `json:"notes,omitempty"`    // what to keep in mind
 	Silent   []silentRules `json:"silent"`
 	Changes  []string      `json:"changes"` // what would change the answer
 }
@@ -32,11 +31,11 @@ type explanation struct {
 
 // policyExplain says why the policies decide as they do.
 func (c *command) policyExplain(ctx context.Context, args []string) int {
-	o := c.policyFlags("explain 'COMMAND' | --tool TOOL --input JSON | --document FILE | --decision ID --log FILE",
+	o := c.policyFlags("explain 'COMMAND' | --tool TOOL --input JSON | --document FILE | --decision ID [--log LOG]",
 		"Says which rule decides and why, and why the others do not. With -v the built-in rules too.")
 	x := &explanation{policyCall: c.callFlags(o)}
 	o.flags.StringVar(&x.decision, "decision", "", "explain the decision with this `id` of a decision log")
-	o.flags.StringVar(&x.log, "log", "", "the decision log: a `file`")
+	o.flags.StringVar(&x.log, "log", "", "`file or folder` of decision logs; default: the configured one")
 	if code, done := o.parse(args); done {
 		return code
 	}
@@ -54,7 +53,7 @@ func (x *explanation) explain(ctx context.Context) (out explainResult, err error
 		if entry, document, err = x.logged(&out); err != nil {
 			return out, err
 		}
-		x.document = x.log // so that no command is asked for
+		x.document = "a decision log" // so that no command is asked for
 	}
 	if err := x.load(ctx); err != nil {
 		return out, err
@@ -64,17 +63,20 @@ func (x *explanation) explain(ctx context.Context) (out explainResult, err error
 			return out, err
 		}
 	}
+	notes := out.Notes
 	if out.evalResult, err = x.evaluate(ctx, entry, document); err != nil {
 		return out, err
 	}
+	out.Notes = append(notes, out.Notes...)
 	if x.o.verbose {
 		out.Document = document
 	}
 	if err := x.silent(ctx, &out, entry, document); err != nil {
 		return out, err
 	}
-	out.Changes = x.changes(out.evalResult)
-	out.Next = "gatehouse policy test   once the rules say what you want"
+	rules := allowable(document)
+	out.Changes = x.changes(out.evalResult, rules)
+	out.Next = x.nextStep(out, rules)
 	return out, nil
 }
 
@@ -86,8 +88,12 @@ func (x *explanation) silent(ctx context.Context, out *explainResult, entry poli
 			continue
 		}
 		all, err := author.Explain(ctx, m, entry, document)
-		if err != nil {
-			return err
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil { // a rule fails: the layer's failure is the answer, and shown
+			out.Notes = append(out.Notes, "the rules of layer "+m.Layer+" cannot be followed, because one fails")
+			continue
 		}
 		s := silentRules{Layer: m.Layer, Rules: []author.RuleTrace{}}
 		for _, r := range all {
@@ -118,9 +124,6 @@ func (x *explanation) tell(out explainResult) int {
 		x.say("  the engine says so: no rule decided")
 	}
 	x.heard(out.evalResult)
-	for _, n := range out.Notes {
-		x.say("  note: %s", n)
-	}
 	x.say("what each layer said")
 	for _, l := range out.Layers {
 		x.layerText(l)
@@ -157,18 +160,16 @@ func (x *explanation) silentText(s silentRules) {
 }
 
 // changes says what would lead to another answer.
-func (x *explanation) changes(out evalResult) []string {
+func (x *explanation) changes(out evalResult, rules []string) []string {
 	own := "a rule of yours with effect allow"
-	if len(x.o.rest) == 1 {
-		own += " (gatehouse policy allow " + shellWord(x.o.rest[0]) + ")"
+	if len(rules) > 1 {
+		own += " for each part of the call"
 	}
 	switch {
 	case out.Rule == "engine.default":
-		return []string{
-			own,
+		return append(append([]string{own}, allowCommands(rules)...),
 			"allowedTools of the caller, where the profile heeds them (try --allowed-tools)",
-			"[policy] default_effect, which is in force where nothing allows",
-		}
+			"[policy] default_effect, which is in force where nothing allows")
 	case strings.HasPrefix(out.Rule, "admission."):
 		return []string{"a grant in the configuration ([grants] parameters), or another profile", "a request without what rule " + out.Rule + " names"}
 	case out.By == "engine":

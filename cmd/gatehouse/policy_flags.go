@@ -16,15 +16,15 @@ type policyOptions struct {
 	data    []string // --data, absolute or relative to the current folder
 	rest    []string // what is no flag
 	flags   *flag.FlagSet
+	command *command
 }
 
 // policyFlags makes the flag set of one sub-command. usage is its command line
 // without "gatehouse policy", does says in a sentence what it does.
 func (c *command) policyFlags(usage, does string) *policyOptions {
 	name, _, _ := strings.Cut(usage, " ")
-	o := &policyOptions{flags: flag.NewFlagSet("gatehouse policy "+name, flag.ContinueOnError)}
+	o := &policyOptions{command: c, flags: flag.NewFlagSet("gatehouse policy "+name, flag.ContinueOnError)}
 	f := o.flags
-	f.SetOutput(c.stderr)
 	f.Usage = func() {
 		fmt.Fprintf(c.stderr, "gatehouse policy %s\n\n%s\n\n", usage, does)
 		f.PrintDefaults()
@@ -43,7 +43,7 @@ func (o *policyOptions) cwdFlag() {
 
 // dataFlag adds --data.
 func (o *policyOptions) dataFlag() {
-	o.flags.Func("data", "TOML or JSON `file` read as data.cfg; may be repeated. Default: policy.data of the configuration, none with PATHS", func(path string) error {
+	o.flags.Func("data", "TOML or JSON `file` read as data.cfg; may be repeated. Default: policy.data of the configuration; with PATHS data.toml, data.json and rules.toml in them", func(path string) error {
 		o.data = append(o.data, path)
 		return nil
 	})
@@ -57,10 +57,10 @@ func (o *policyOptions) parse(args []string) (code int, done bool) {
 		args, literal = args[:i], args[i+1:]
 	}
 	for {
-		if err := o.flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		if err := o.command.parseFlags(o.flags, args); errors.Is(err, flag.ErrHelp) {
 			return policyYes, true
 		} else if err != nil {
-			return policyWrong, true // the flag set has printed it
+			return o.command.failUsage(err), true
 		}
 		if args = o.flags.Args(); len(args) == 0 {
 			o.rest = append(o.rest, literal...)

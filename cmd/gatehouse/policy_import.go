@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -116,6 +117,9 @@ func (c *command) claudeRules(f claudeFile) (rows []dailyRow, refused []refusedR
 		Permissions map[string]json.RawMessage `json:"permissions"`
 	}
 	if err := json.Unmarshal(text, &settings); err != nil {
+		return nil, nil, fmt.Errorf("import claude: %s: %w", f.path, err)
+	}
+	if err := onceEach(json.NewDecoder(bytes.NewReader(text)), ""); err != nil {
 		return nil, nil, fmt.Errorf("import claude: %s: %w", f.path, err)
 	}
 	for _, effect := range []string{"deny", "ask", "allow"} {

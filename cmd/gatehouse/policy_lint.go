@@ -15,7 +15,7 @@ type lintResult struct {
 	Errors   int              `json:"errors"`
 	Warnings int              `json:"warnings"`
 	Findings []author.Finding `json:"findings"`
-	Next     string           `json:"next"`
+	Next     nextStep         `json:"next"`
 }
 
 // policyLint looks for mistakes that load.
@@ -45,9 +45,9 @@ func (c *command) policyLint(ctx context.Context, args []string) int {
 			out.Warnings++
 		}
 	}
-	out.OK, out.Next = len(out.Findings) == 0, "gatehouse policy explain 'COMMAND' shows what the rules say to a call"
+	out.OK, out.Next = len(out.Findings) == 0, nextStep{Command: o.again("test"), Note: "or gatehouse policy explain 'COMMAND': what the rules say to a call"}
 	if !out.OK {
-		out.ExitCode, out.Next = policyNo, "correct them, or silence one with \"# gatehouse:ignore ID REASON\" above its line"
+		out.ExitCode, out.Next = policyNo, nextStep{Note: "correct them, or silence one with \"# gatehouse:ignore ID REASON\" above its line"}
 	}
 	return c.linted(o, out, len(p.sources))
 }

@@ -52,16 +52,33 @@ func knownTool(name string) bool {
 
 // check refuses what daily.rego would not understand.
 func (r dailyRow) check() error {
-	for _, text := range []string{r.Tool, r.Pattern, r.Reason, r.Folder} {
+	if err := r.plain(r.Tool, r.Pattern, r.Reason, r.Folder); err != nil {
+		return err
+	}
+	if r.Tool == "Bash" && repeatsTool.MatchString(r.Pattern) {
+		return fmt.Errorf("rule %q: the pattern repeats the tool; write what stands in the brackets", r)
+	}
+	return r.meaning()
+}
+
+func (r dailyRow) plain(texts ...string) error {
+	for _, text := range texts {
 		if len(text) > maxDailyText || !utf8.ValidString(text) || strings.ContainsFunc(text, invisible) {
 			return fmt.Errorf("rule %s: wants plain text of at most %d bytes, without control or invisible characters", escapeControl(shorten(r.String(), 60)), maxDailyText)
 		}
 	}
+	return nil
+}
+
+// meaning refuses what would never be met.
+func (r dailyRow) meaning() error {
+	if err := r.checkTool(); err != nil {
+		return err
+	}
+	if err := r.checkFolder(); err != nil {
+		return err
+	}
 	switch {
-	case !dailyTool.MatchString(r.Tool):
-		return fmt.Errorf("rule %q: %q is no tool's name", r, r.Tool)
-	case strings.HasSuffix(r.Tool, "*") && !strings.HasPrefix(r.Tool, "mcp__"):
-		return fmt.Errorf("rule %q: only names of MCP tools may end in a star", r)
 	case r.Pattern == "" || slices.Contains(commandTools, r.Tool) || slices.Contains(namedTools, r.Tool):
 		return nil
 	case r.Tool == "WebFetch":
@@ -70,6 +87,30 @@ func (r dailyRow) check() error {
 		return r.checkFiles()
 	}
 	return fmt.Errorf("rule %q: tool %s takes no pattern here; write the bare name, or a policy in Rego", r, r.Tool)
+}
+
+// toolForm is what a tool is called in a row: MCP tools may end in a star.
+var toolForm = regexp.MustCompile(`^([A-Z][A-Za-z0-9_-]{0,127}|mcp__[A-Za-z0-9_-]{1,120}|mcp__[A-Za-z0-9_-]{0,120}\*)$`)
+
+// wholeServer is a name with a star that an allow may have.
+var wholeServer = regexp.MustCompile(`^mcp__.+__[^*]*\*$`)
+
+func (r dailyRow) checkTool() error {
+	for _, name := range slices.Concat(commandTools, namedTools, fileTools, []string{"WebFetch", "WebSearch"}) {
+		if strings.EqualFold(name, r.Tool) && name != r.Tool {
+			return fmt.Errorf("rule %q: the tool is spelt %s", r, name)
+		}
+	}
+	starred := strings.HasSuffix(r.Tool, "*")
+	switch {
+	case starred && !strings.HasPrefix(r.Tool, "mcp__") && dailyTool.MatchString(r.Tool):
+		return fmt.Errorf("rule %q: only names of MCP tools may end in a star", r)
+	case !toolForm.MatchString(r.Tool):
+		return fmt.Errorf("rule %q: %q is no tool's name", r, r.Tool)
+	case r.Effect == "allow" && starred && !wholeServer.MatchString(r.Tool):
+		return fmt.Errorf("rule %q: an allow has to name the server whole, as in mcp__server__*", r)
+	}
+	return nil
 }
 
 func invisible(c rune) bool { return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
@@ -102,20 +143,6 @@ func (r dailyRow) expandHome(home string) dailyRow {
 	return r
 }
 
-// matchesNothing says why an allow can never count; empty when it can.
-func (r dailyRow) matchesNothing() string {
-	if r.Tool == "Bash" && strings.ContainsAny(r.Pattern, "\"'`$;&|<>()[?\\") {
-		return "a rule names one command, with its words as the program gets them: without quotes, ; && | > $ ? or brackets; write one rule for each command"
-	}
-	return ""
-}
-
-// runners start what their arguments say, so a star behind their name stands
-// for every program there is.
-var runners = strings.Fields(`ash awk bash bun busybox cmd csh dash deno doas docker env eval exec expect fish gawk
-find ksh kubectl lua nice node nodejs nohup npx osascript parallel perl php pkexec podman powershell pwsh python python2
-python3 ruby runuser screen script sed setsid sh ssh stdbuf su sudo tclsh time timeout tmux uvx watch xargs zsh`)
-
 // tooWide says why an allow lets through more than anybody can mean; empty when
 // it does not.
 func (r dailyRow) tooWide() string {
@@ -124,6 +151,8 @@ func (r dailyRow) tooWide() string {
 		return fmt.Sprintf("it names no pattern, so it lets every call of %s through", r.Tool)
 	case r.Pattern == "" && strings.HasSuffix(r.Tool, "*") && strings.Count(r.Tool, "__") < 2:
 		return "it lets every tool of every server of that name through"
+	case r.Tool == "WebFetch" && strings.HasPrefix(r.Pattern, "domain:*.") && !strings.Contains(strings.TrimSuffix(strings.TrimPrefix(r.Pattern, "domain:*."), "."), "."):
+		return "everybody may have a host below that, so it lets nearly every address through"
 	case slices.Contains(fileTools, r.Tool) && r.Pattern != "" && strings.Trim(r.Pattern, "*/.") == "":
 		return "it names every file"
 	case r.Tool == "Bash":
@@ -131,28 +160,3 @@ func (r dailyRow) tooWide() string {
 	}
 	return ""
 }
-
-func wideCommand(pattern string) string {
-	fixed, _, starred := strings.Cut(strings.Replace(pattern, ":*", " *", 1), "*")
-	words := strings.Fields(fixed)
-	if !starred {
-		return ""
-	}
-	closed := len(words) > 1 || strings.HasSuffix(fixed, " ")
-	switch {
-	case len(words) == 0:
-		return "it names no program, so it lets every command through"
-	case !closed:
-		return fmt.Sprintf("its star stands in the program's name: %s also means other programs; write %q", pattern, words[0]+" *")
-	case !slices.Contains(runners, strings.ToLower(lastSegment(words[0]))):
-		return ""
-	}
-	// the word that says what is run has to be there whole
-	script := len(words) > 1 && !strings.HasPrefix(words[1], "-") && (len(words) > 2 || strings.HasSuffix(fixed, " "))
-	if script {
-		return ""
-	}
-	return fmt.Sprintf("%s runs whatever its arguments say, so it lets every program through; name the script or sub-command whole", words[0])
-}
-
-func lastSegment(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

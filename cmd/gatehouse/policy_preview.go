@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 	"github.com/gatehouse-mcp/gatehouse/policy"
 	"github.com/gatehouse-mcp/gatehouse/policy/decisionlog"
+	"github.com/gatehouse-mcp/gatehouse/policy/facts"
 )
 
 // Bounds of what a preview looks at and shows.
@@ -33,6 +35,8 @@ type previewed struct {
 	Old  string `json:"old"`
 	New  string `json:"new"`
 	N    int    `json:"n,omitempty"` // how often it stands in the log
+
+	first bool // the first example of its row
 }
 
 func previewOf(ctx context.Context, s *settings, sets comparison, rows []dailyRow) (preview, error) {
@@ -53,15 +57,8 @@ func previewOf(ctx context.Context, s *settings, sets comparison, rows []dailyRo
 // examples judges made-up calls by both sets.
 func (sets comparison) examples(ctx context.Context, s *settings, row dailyRow) ([]previewed, error) {
 	var all []previewed
-	for _, input := range row.exampleInputs(s.start) {
-		raw, err := json.Marshal(input)
-		if err != nil {
-			return nil, err
-		}
-		doc, err := sets.then.Document(permission.Request{
-			SessionID: "preview", Door: permission.DoorAsk, ToolUseID: "preview", Tool: row.exampleTool(), Input: raw,
-			Session: permission.Session{Cwd: s.start, Roots: s.roots, Mode: "default", Turn: 1, MaxBudgetUSD: sampleBudget},
-		})
+	for i, input := range row.exampleInputs(row.cwd(s)) {
+		doc, call, err := sets.example(s, row, input)
 		if err != nil {
 			return nil, err
 		}
@@ -69,10 +66,35 @@ func (sets comparison) examples(ctx context.Context, s *settings, row dailyRow) 
 		if err != nil {
 			return nil, err
 		}
-		one.Call = strings.TrimSpace(row.exampleTool() + " " + shorten(mainArgument(input), maxSummary))
+		one.Call, one.first = call, i == 0
 		all = append(all, one)
 	}
 	return all, nil
+}
+
+// example is the document of a made-up call, and its name for people.
+func (sets comparison) example(s *settings, row dailyRow, input map[string]any) (doc json.RawMessage, call string, err error) {
+	raw, err := json.Marshal(input)
+	if err != nil {
+		return nil, "", err
+	}
+	cwd, roots := row.cwd(s), s.roots
+	if cwd != s.start {
+		roots = []string{cwd}
+	}
+	doc, err = sets.then.Document(permission.Request{
+		SessionID: "preview", Door: permission.DoorAsk, ToolUseID: "preview", Tool: row.exampleTool(), Input: raw,
+		Session: permission.Session{Cwd: cwd, Roots: roots, Mode: "default", Turn: 1, MaxBudgetUSD: sampleBudget},
+	})
+	return doc, strings.TrimSpace(row.exampleTool() + " " + shorten(mainArgument(input), maxSummary)), err
+}
+
+// cwd is a folder the row counts in: the current one, or else its own.
+func (r dailyRow) cwd(s *settings) string {
+	if r.Folder == "" || facts.Within(r.Folder, s.start) {
+		return s.start
+	}
+	return r.Folder
 }
 
 // judge asks both sets about a document. named: more daily rules spoke in the second.
@@ -121,14 +143,16 @@ func (r dailyRow) exampleInputs(cwd string) []map[string]any {
 		return []map[string]any{{"url": "https://" + sample + "/", "prompt": "read"}}
 	case r.Tool == "Agent":
 		return []map[string]any{{"subagent_type": r.Pattern, "prompt": "work", "description": "work"}}
+	case r.Tool == "Skill":
+		return []map[string]any{{"skill": r.Pattern}}
 	case slices.Contains(fileTools, r.Tool):
 		path := filepath.Join(cwd, "example.txt")
 		if rest, ok := strings.CutPrefix(sample, sampleFolder); ok && r.Pattern != "" {
-			path = filepath.Join(cwd, rest)
+			path = filepath.Join(cmp.Or(r.Folder, cwd), rest)
 		} else if r.Pattern != "" {
 			path = sample
 		}
-		return []map[string]any{{"file_path": path, "path": path, "content": "", "pattern": "x"}}
+		return []map[string]any{{"file_path": path, "notebook_path": path, "path": path, "content": "", "pattern": "x"}}
 	}
 	return []map[string]any{{}}
 }

@@ -30,6 +30,7 @@ type replayed struct {
 	Unreadable int           `json:"unreadable"` // lines that are no decisions
 	Unjudged   int           `json:"unjudged"`   // without a document, or with one of another version
 	Why        string        `json:"why,omitempty"`
+	Nothing    bool          `json:"nothing,omitempty"` // no decision was judged: that proves nothing
 	Rows       []replayedRow `json:"rows"`
 }
 
@@ -50,7 +51,7 @@ type replayedRow struct {
 
 // policyReplay judges logged documents again.
 func (c *command) policyReplay(ctx context.Context, args []string) int {
-	o := c.policyFlags("replay [LOG…]", "Judges the decisions of a log again, by the policies in force or by others, and shows what differs.\nLOG is a file or folder of decision logs; default: the configured one. Exit code 1 says that a decision\nbecame looser.")
+	o := c.policyFlags("replay [LOG…]", "Judges the decisions of a log again, by the policies in force or by others, and shows what differs.\nLOG is a file or folder of decision logs; default: the configured one. Exit code 1 says that a decision\nbecame looser, or that there was none to judge.")
 	o.dataFlag()
 	var paths []string
 	o.flags.Func("policy", "`file or folder` of policies in the place of policy.paths; may be repeated", func(p string) error {
@@ -58,7 +59,7 @@ func (c *command) policyReplay(ctx context.Context, args []string) int {
 		return nil
 	})
 	all := o.flags.Bool("all", false, "show decisions that stay the same, too")
-	failOn := o.flags.String("fail-on", failOnLooser, "exit with 1 when a decision differs: `any`, looser or none")
+	failOn := o.flags.String("fail-on", failOnLooser, "exit with 1 when a decision differs: `which` is any, looser or none")
 	if code, done := o.parse(args); done {
 		return code
 	}
@@ -77,6 +78,7 @@ func (c *command) policyReplay(ctx context.Context, args []string) int {
 			return c.failPolicy(o, err)
 		}
 	}
+	r.Nothing = r.Decisions == 0
 	if o.json {
 		if err := c.printJSON(r); err != nil {
 			return c.fail(policyWrong, err)
@@ -187,17 +189,19 @@ func change(old loggedResult, effect, rule string) string {
 
 // code is the exit code. A log of which nothing could be judged proves nothing.
 func (r *replayed) code(failOn string) int {
-	nothing := r.Decisions == 0 && r.Unjudged+r.Unreadable > 0
 	switch {
 	case failOn == failOnNone:
 		return policyYes
-	case nothing, failOn == failOnAny && r.Differ > 0, failOn == failOnLooser && r.Looser > 0:
+	case r.Decisions == 0, failOn == failOnAny && r.Differ > 0, failOn == failOnLooser && r.Looser > 0:
 		return policyNo
 	}
 	return policyYes
 }
 
 func (c *command) showReplay(r *replayed, files int) {
+	if r.Nothing {
+		c.say("%s  nothing to replay: no decision in %s", c.mark(false), counted(files, "file"))
+	}
 	c.say("%d of %s differ (%d looser, %d stricter), from %s", r.Differ, counted(r.Decisions, "decision"), r.Looser, r.Stricter, counted(files, "file"))
 	for _, row := range r.Rows {
 		c.say("%s", row.line())

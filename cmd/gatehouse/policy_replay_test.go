@@ -27,7 +27,8 @@ func TestReplayCode(t *testing.T) {
 		failOn string
 		want   int
 	}{
-		{replayed{}, failOnLooser, policyYes},
+		{replayed{}, failOnLooser, policyNo},
+		{replayed{}, failOnNone, policyYes},
 		{replayed{Decisions: 2, Differ: 1, Stricter: 1}, failOnLooser, policyYes},
 		{replayed{Decisions: 2, Differ: 1, Stricter: 1}, failOnAny, policyNo},
 		{replayed{Decisions: 2, Differ: 1, Looser: 1}, failOnLooser, policyNo},

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
 	"github.com/gatehouse-mcp/gatehouse/internal/regular"
 )
 
@@ -76,34 +75,10 @@ func readDaily(path string) (*dailyFile, error) {
 	return f, err
 }
 
-// decodeDaily reads rows strictly: a misspelt key would be a rule that is not there.
-func decodeDaily(path, text string) ([]dailyRow, error) {
-	var tree struct {
-		Version int        `toml:"daily_version"`
-		Rows    []dailyRow `toml:"daily_rules"`
-	}
-	meta, err := toml.Decode(text, &tree)
-	if err != nil {
-		return nil, syntaxError(path, err)
-	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return nil, fmt.Errorf("%s: unknown key %q; a row has effect, tool, pattern, folder, reason and added", path, unknown[0])
-	}
-	if tree.Version != dailyVersion {
-		return nil, fmt.Errorf("%s: daily_version is %d, want %d", path, tree.Version, dailyVersion)
-	}
-	for i, r := range tree.Rows {
-		if !slices.Contains([]string{"allow", "ask", "deny"}, r.Effect) || r.Tool == "" {
-			return nil, fmt.Errorf("%s: row %d: want effect allow, ask or deny, and a tool", path, i+1)
-		}
-	}
-	return tree.Rows, nil
-}
-
 // with returns the file with rows added at its end.
 func (f *dailyFile) with(rows ...dailyRow) (*dailyFile, error) {
 	if len(f.rows)+len(rows) > maxDailyRows {
-		return nil, fmt.Errorf("%s: more than %d rows; remove some (gatehouse policy rules), or write Rego", f.path, maxDailyRows)
+		return nil, fmt.Errorf("%s: has %s, and with %d more that is above the %d it may have; remove some (gatehouse policy rules --remove N), or take over the most important only: move the others out of the settings file, or name another file", f.path, counted(len(f.rows), "row"), len(rows), maxDailyRows)
 	}
 	text := f.text
 	if !strings.HasSuffix(text, "\n") {

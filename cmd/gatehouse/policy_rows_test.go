@@ -15,7 +15,8 @@ func TestParseDaily(t *testing.T) {
 		{"Bash(*)", "", "Bash", ""},
 		{"Bash", "", "Bash", ""},
 		{"echo (x)", "", "Bash(echo (x))", ""},
-		{"x(y)", "", "", "takes no pattern"},
+		{"X(y)", "", "", "takes no pattern"}, {"x(y)", "", "", "is no tool's name"}, {"Bash(Bash(make *))", "", "", "repeats the tool"},
+		{"Webfetch", "", "Bash(Webfetch)", ""}, {"BASH(x)", "", "", "the tool is spelt Bash"}, {"mcp__*", "", "mcp__*", ""}, {"mcp__gi*", "", "mcp__gi*", ""}, {"mcp__a(*)", "", "mcp__a", ""},
 		{"Task(Explore)", "", "Agent(Explore)", ""},
 		{"docs/**", "Read", "Read(docs/**)", ""},
 		{"mcp__a__b", "", "mcp__a__b", ""},
@@ -50,6 +51,11 @@ func TestTooWide(t *testing.T) {
 		"git push:*": false, "Bash": true, "Edit": true, "Read": false, "Edit(**)": true, "Read(*)": false, "Edit(/**)": true,
 		"Edit(docs/**)": false, "WebFetch": true, "WebFetch(domain:example.com)": false, "mcp__a__b": false, "mcp__a__*": false,
 		"mcp__*": true, "mcp__a": false, "bash build.sh": false,
+		"uv run *": true, "uv *": false, "uv run pytest *": false, "uv tool run *": true, "npm exec *": true, "npm run *": false, "npm run build *": false, "bunx *": true,
+		"pnpx *": true, "tsx *": true, "python3.12 *": true, "python3.12 x.py *": false, "mawk *": true, "java *": true, "java -jar *": true, "cargo run *": true, "cargo test *": false,
+		"docker run *": true, "docker run x *": true, "docker run x ls *": false, "docker ps *": false, "docker run -it x *": true, "ssh host *": true, "ssh *": true, "ssh host uptime *": false,
+		"go run *": true, "go run ./x *": false, "go test *": false, "npx x *": false, "npx x*": true, "make *": false, "git bisect *": true, "git log *": false,
+		"WebFetch(domain:*.com)": true, "WebFetch(domain:*.example.com)": false, "python3.exe *": true, "uv r*": false,
 	} {
 		row, err := parseDaily(text, "")
 		if err != nil {
@@ -64,6 +70,7 @@ func TestTooWide(t *testing.T) {
 func TestMatchesNothing(t *testing.T) {
 	for text, never := range map[string]bool{
 		"npm test": false, `git commit -m "x"`: true, "a && b": true, "echo $HOME": true, "ls > x": true, "Read(a$b)": false, "echo [ab]": true, "echo a.b": false,
+		"timeout 5 *": true, "nice make *": true, "nohup x": true, "A=b make *": true, "./build.sh *": true, "/usr/bin/npm *": true, "a  b": true, "time make *": false, "git push:*": false, "* test": false,
 	} {
 		row, err := parseDaily(text, "")
 		if err != nil || (row.matchesNothing() != "") != never {
@@ -121,11 +128,19 @@ lines"""
 
 func TestDailyFileErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"daily_version = 1\n[[daily_rules]]\neffect = \"allow\"\ntool = \"Bash\"\npatern = \"x\"\n": `unknown key "daily_rules.patern"`,
-		"daily_version = 1\n[[daily_rules]]\neffect = \"alow\"\ntool = \"Bash\"\n":                  "row 1: want effect",
-		"daily_version = 1\n[[daily_rules]]\neffect = \"deny\"\n":                                   "row 1: want effect",
-		"[[daily_rules]]\neffect = \"deny\"\ntool = \"Bash\"\n":                                     "daily_version is 0",
-		"daily_version = \n": ":1:",
+		"daily_version = 1\n[[daily_rules]]\neffect = \"allow\"\ntool = \"Bash\"\npatern = \"x\"\n":  `unknown key "patern"`,
+		"daily_version = 1\n[[daily_rules]]\neffect = \"alow\"\ntool = \"Bash\"\n":                   "row 1: want effect",
+		"daily_version = 1\n[[daily_rules]]\neffect = \"allow\"\ntool = \"Bash\"\nPattern = \"x\"\n": `row 1: unknown key "Pattern"`,
+		"daily_version = 1\n[[daily_rules]]\neffect = \"allow\"\ntool = \"Bash\"\nfoldr = \"/x\"\n":  `row 1: unknown key "foldr"`,
+		"daily_version = 1\n[[daily_rules]]\neffect = \"allow\"\ntool = \"Bash\"\npattern = 7\n":     "row 1: pattern is no text",
+		"daily_version = 1\n[[daily_rule]]\neffect = \"deny\"\n":                                     `unknown key "daily_rule"`,
+		"daily_version = 1\nother = 2\n":                          `unknown key "other"`,
+		"daily_version = 1\ndaily_rules = \"x\"\n":                "no list of tables",
+		"daily_version = 1\ndaily_rules = [\"x\"]\n":              "row 1: is no table",
+		"daily_version = 1\n[daily_rules]\neffect = \"deny\"\n":   "no list of tables",
+		"daily_version = 1\n[[daily_rules]]\neffect = \"deny\"\n": "row 1: want effect",
+		"[[daily_rules]]\neffect = \"deny\"\ntool = \"Bash\"\n":   "want daily_version = 1",
+		"daily_version = \n":                                      ":1:",
 	} {
 		if _, err := decodeDaily("rules.toml", text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -160,7 +175,7 @@ func TestWithPolicyLists(t *testing.T) {
 		{"a comment", "[policy]\npaths = [\"a\"] # b\n", "", "with a comment"},
 		{"dotted", "policy.paths = [\"a\"]\n", "", "cannot be edited here"},
 		{"in a text", "profile = \"\"\"\n[policy]\n\"\"\"\n", "", "cannot be edited here"},
-		{"broken", "[policy\n", "", "gatehouse.toml:2:8:"},
+		{"broken", "[policy\n", "", "gatehouse.toml:1:8:"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := withPolicyLists("gatehouse.toml", test.text, paths, data)
@@ -207,5 +222,47 @@ func TestRowsBringTestsThatPass(t *testing.T) {
 	code := run(t.Context(), []string{"policy", "test", folder, "--data", p.data}, strings.NewReader(""), &out, &problems, []string{"HOME=" + folder})
 	if code != policyYes || strings.Count(out.String(), "tests passed") != 1 {
 		t.Errorf("exit code %d\n%s%s", code, &out, &problems)
+	}
+}
+
+// A row that would silently never be met is refused, whoever wrote it.
+func TestRowsThatMeanNothing(t *testing.T) {
+	for _, test := range []struct{ row, want string }{
+		{`effect = "deny", tool = "bash"`, "spelt Bash"},
+		{`effect = "deny", tool = "Bash(make *)"`, "no tool's name"},
+		{`effect = "deny", tool = "Bash", pattern = "Bash(make *)"`, "repeats the tool"},
+		{`effect = "deny", tool = "Bash", pattern = " make"`, "blanks around"},
+		{`effect = "deny", tool = "Read", pattern = "~/x"`, "home folder"},
+		{`effect = "deny", tool = "WebSearch", pattern = "x"`, "takes no pattern"},
+		{`effect = "deny", tool = "Bash", folder = "/x/"`, "absolute and clean"},
+		{`effect = "deny", tool = "Bash", folder = "~/x"`, "absolute and clean"},
+		{`effect = "deny", tool = "Bash", folder = "x"`, "absolute and clean"},
+		{`effect = "deny", tool = "Bash", folder = "/"`, "absolute and clean"},
+		{`effect = "allow", tool = "mcp__gi*"`, "name the server whole"},
+		{`effect = "deny", tool = "mcp__gi*"`, ""},
+		{`effect = "deny", tool = "Task", pattern = "*"`, ""},
+		{`effect = "deny", tool = "Bash", pattern = "", folder = "/x y"`, ""},
+	} {
+		_, err := decodeDaily("rules.toml", "daily_version = 1\ndaily_rules = [{"+test.row+"}]\n")
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), "row 1: ") || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v, want %q", test.row, err, test.want)
+		}
+	}
+}
+
+// Whatever file of data holds them, odd rows are an error before they are loaded.
+func TestReadDataChecksDailyRows(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.toml": "daily_version = 1\n[[daily_rules]]\neffect = \"allow\"\ntool = \"Bash\"\npatern = \"x\"\n",
+		"b.json": `{"daily_version": 1, "daily_rules": [{"effect": "allow", "tool": "Bash", "patern": "x"}]}`,
+		"c.toml": "daily_Rules = []\n",
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readData([]string{path}); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "unknown key") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

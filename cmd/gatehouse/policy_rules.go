@@ -14,7 +14,7 @@ type listedRules struct {
 }
 
 // policyRules lists the rows that policy allow, deny and import wrote.
-func (c *command) policyRules(_ context.Context, args []string) int {
+func (c *command) policyRules(ctx context.Context, args []string) int {
 	o := c.policyFlags("rules", "Lists the rules written by policy allow, deny and import, and removes them.")
 	remove := o.flags.Int("remove", 0, "remove rule `number`")
 	if code, done := o.parse(args); done {
@@ -23,7 +23,7 @@ func (c *command) policyRules(_ context.Context, args []string) int {
 	if len(o.rest) > 0 {
 		return c.failPolicy(o, fmt.Errorf("rules: takes no argument, got %q", o.rest[0]))
 	}
-	list, err := c.rules(o, *remove)
+	list, err := c.rules(ctx, o, *remove)
 	if err != nil {
 		return c.failPolicy(o, err)
 	}
@@ -37,12 +37,8 @@ func (c *command) policyRules(_ context.Context, args []string) int {
 	return policyYes
 }
 
-func (c *command) rules(o *policyOptions, remove int) (*listedRules, error) {
+func (c *command) rules(ctx context.Context, o *policyOptions, remove int) (*listedRules, error) {
 	place, err := c.dailyPlace(o.config)
-	if err != nil {
-		return nil, err
-	}
-	f, err := readDaily(place.data)
 	if err != nil {
 		return nil, err
 	}
@@ -51,26 +47,50 @@ func (c *command) rules(o *policyOptions, remove int) (*listedRules, error) {
 		return nil, err
 	}
 	module, data := place.listed(s)
-	list := &listedRules{File: place.data, InForce: module && data, Rules: f.rows}
-	if remove == 0 {
-		return list, nil
+	list := &listedRules{File: place.data, InForce: module && data && exists(place.module)}
+	if remove != 0 {
+		return list, c.removeRule(ctx, place, list, remove)
 	}
+	f, err := readDaily(place.data)
+	if err == nil {
+		list.Rules = f.rows
+	}
+	return list, err
+}
+
+// removeRule takes row number n out, and its test.
+func (c *command) removeRule(ctx context.Context, place dailyPlace, list *listedRules, n int) error {
 	if err := c.notNested("policy rules --remove"); err != nil {
-		return nil, err
+		return err
 	}
-	if remove < 1 || remove > len(f.rows) {
-		return nil, fmt.Errorf("rules: there is no rule %d, only %s", remove, counted(len(f.rows), "rule"))
-	}
-	gone := f.rows[remove-1]
-	if f, err = f.without(remove); err != nil {
-		return nil, err
-	}
-	tests, err := place.readTests()
+	unlock, err := place.lock(ctx)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	defer unlock()
+	f, err := readDaily(place.data)
+	if err != nil {
+		return err
+	}
+	if n < 1 || n > len(f.rows) {
+		return fmt.Errorf("rules: there is no rule %d, only %s", n, counted(len(f.rows), "rule"))
+	}
+	gone := f.rows[n-1]
+	if f, err = f.without(n); err != nil {
+		return err
 	}
 	list.Rules, list.Removed = f.rows, &gone
-	return list, place.write(f, withoutTest(tests, gone))
+	if err := writePrivate(place.data, f.text); err != nil {
+		return fmt.Errorf("write %s: %w", place.data, err)
+	}
+	if !exists(place.tests) {
+		return nil
+	}
+	tests, err := place.readTests()
+	if err == nil {
+		err = writePrivate(place.tests, withoutTest(tests, gone))
+	}
+	return err
 }
 
 func (c *command) showRules(list *listedRules) {

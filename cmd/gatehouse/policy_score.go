@@ -26,9 +26,10 @@ type score struct {
 
 // share is how many of a kind of rows came out right.
 type share struct {
-	Right   int     `json:"right"`
-	All     int     `json:"all"`
-	Percent float64 `json:"percent"`
+	Right    int     `json:"right"`
+	All      int     `json:"all"`
+	Percent  float64 `json:"percent"`  // 0 where nothing was measured
+	Measured bool    `json:"measured"` // there were rows of this kind
 }
 
 type categoryScore struct {
@@ -53,19 +54,22 @@ func (c *command) policyScore(ctx context.Context, args []string) int {
 	o.dataFlag()
 	minStop := o.flags.Float64("min-stop", 100, "`percent` of what must be stopped")
 	minAllow := o.flags.Float64("min-allow", 80, "`percent` of what must run")
-	file := o.flags.String("corpus", "", "a `file` of your own: one JSON object a line with want (allow, ask, deny, stop), category, intent, and command or tool and input")
+	file := o.flags.String("corpus", "", "`file` of your own: one JSON object a line with want (allow, ask, deny, stop), category, intent, and command or tool and input")
 	var only []string
-	o.flags.Func("category", "only rows of this `name`; may be repeated", func(name string) error { only = append(only, name); return nil })
+	o.flags.Func("category", "`name` of a category: only its rows; may be repeated", func(name string) error { only = append(only, name); return nil })
 	var paths []string
 	o.flags.Func("policy", "`file or folder` of policies in the place of policy.paths; may be repeated", func(p string) error { paths = append(paths, p); return nil })
 	if code, done := o.parse(args); done {
 		return code
 	}
+	if !percent(*minStop) || !percent(*minAllow) {
+		return c.failPolicy(o, fmt.Errorf("score: --min-stop %g and --min-allow %g: want 0 to 100", *minStop, *minAllow))
+	}
 	s := &score{MinStop: *minStop, MinAllow: *minAllow, Categories: []categoryScore{}, Failed: []failedRow{}}
 	if err := c.scoreRows(ctx, o, s, paths, *file, only); err != nil {
 		return c.failPolicy(o, err)
 	}
-	s.OK = s.Stop.Percent >= s.MinStop && s.Allow.Percent >= s.MinAllow
+	s.OK = s.Stop.reaches(s.MinStop) && s.Allow.reaches(s.MinAllow)
 	if o.json {
 		if err := c.printJSON(s); err != nil {
 			return c.fail(policyWrong, err)
@@ -187,12 +191,23 @@ func (s *share) add(right bool) {
 	}
 }
 
-// finish computes the percentage; of nothing, all is right.
+// finish computes the percentage.
 func (s *share) finish() {
-	s.Percent = 100
-	if s.All > 0 {
+	if s.Measured = s.All > 0; s.Measured {
 		s.Percent = float64(s.Right) * 100 / float64(s.All)
 	}
+}
+
+// reaches reports a share that is large enough. Without a row of the kind nothing
+// was measured, and only a demand of nothing is met.
+func (s share) reaches(percent float64) bool { return s.Percent >= percent }
+
+// measured is the share and its percentage.
+func (s share) measured() string {
+	if !s.Measured {
+		return "not measured: no such row"
+	}
+	return fmt.Sprintf("%s, %.1f %%", s, s.Percent)
 }
 
 func (s share) String() string {
@@ -214,6 +229,6 @@ func (c *command) showScore(s *score) {
 	for _, k := range s.Categories {
 		c.say("%-*s  %12s  %12s", width, k.Category, k.Stop, k.Allow)
 	}
-	c.say("%s  stopped %s, %.1f %% (want %g %%); allowed %s, %.1f %% (want %g %%); %s may be asked about or not",
-		c.mark(s.OK), s.Stop, s.Stop.Percent, s.MinStop, s.Allow, s.Allow.Percent, s.MinAllow, counted(s.Either, "row"))
+	c.say("%s  stopped %s (want %g %%); allowed %s (want %g %%); %s may be asked about or not",
+		c.mark(s.OK), s.Stop.measured(), s.MinStop, s.Allow.measured(), s.MinAllow, counted(s.Either, "row"))
 }

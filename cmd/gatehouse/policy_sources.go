@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/gatehouse-mcp/gatehouse/policy"
@@ -36,6 +38,9 @@ func (c *command) readPolicies(o *policyOptions) (*policySources, error) {
 // tested anywhere.
 func (c *command) findPolicies(o *policyOptions) (*policySources, error) {
 	p := &policySources{paths: o.rest, dataPaths: o.data, profile: o.profile}
+	if len(o.data) == 0 {
+		p.dataPaths = dataBeside(o.rest)
+	}
 	switch {
 	case len(p.paths) > 0 && o.config != "":
 		return nil, errors.New("--config excludes files and folders on the command line: with them no configuration is read")
@@ -53,6 +58,22 @@ func (c *command) findPolicies(o *policyOptions) (*policySources, error) {
 		return nil, errors.New("no policies: name files or folders, or list them in [policy] paths; gatehouse policy init writes a starter")
 	}
 	return p, nil
+}
+
+// dataNames are the files of a folder of policies that hold its data, unless
+// others are named: what init and the daily rules write.
+var dataNames = []string{"data.toml", "data.json", "rules.toml"}
+
+func dataBeside(paths []string) (data []string) {
+	for _, path := range paths {
+		for _, name := range dataNames {
+			file := filepath.Join(path, name)
+			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+				data = append(data, file)
+			}
+		}
+	}
+	return data
 }
 
 func (p *policySources) read() (err error) {
@@ -102,7 +123,7 @@ func (p *policySources) load(ctx context.Context) error {
 		return nil // a library or tests alone; the server would say that they decide nothing
 	}
 	_, err := policy.Load(ctx, policy.Options{
-		Profile: p.profile, Paths: p.paths, Data: p.data, Home: author.TestHome(), Logger: slog.New(slog.DiscardHandler),
+		Profile: p.profile, Paths: p.paths, Data: p.data, DataElsewhere: len(p.dataPaths) == 0, Home: author.TestHome(), Logger: slog.New(slog.DiscardHandler),
 	})
 	return err
 }

@@ -26,7 +26,7 @@ type testResult struct {
 	author.Report
 	ExitCode int      `json:"exitCode"`
 	Below    []string `json:"belowMinCoverage,omitempty"` // files
-	Next     string   `json:"next"`
+	Next     nextStep `json:"next"`
 }
 
 // policyTest runs the tests of the user's policies.
@@ -37,18 +37,24 @@ func (c *command) policyTest(ctx context.Context, args []string) int {
 	var watching bool
 	f := t.o.flags
 	f.StringVar(&t.run, "run", "", "only tests whose PACKAGE.NAME matches this regular `expression`")
-	f.DurationVar(&t.timeout, "timeout", 0, "`time` one test may take; default 5s")
+	f.DurationVar(&t.timeout, "timeout", 0, "`time` one test may take, such as 30s; default 5s")
 	f.BoolVar(&t.coverage, "coverage", false, "show which lines no test reached")
-	f.Float64Var(&t.least, "min-coverage", 0, "fail when a file's coverage is below this `percentage`")
+	f.Float64Var(&t.least, "min-coverage", 0, "fail when a file's coverage is below this `percentage`, 0 to 100")
 	f.BoolVar(&watching, "watch", false, "run again when a file changes, until interrupted")
 	if code, done := t.o.parse(args); done {
 		return code
+	}
+	if !percent(t.least) {
+		return c.failPolicy(t.o, fmt.Errorf("test: --min-coverage %g is out of bounds, want 0 to 100", t.least))
 	}
 	if watching {
 		return t.watch(ctx)
 	}
 	return t.once(ctx, func(*policySources) {})
 }
+
+// percent reports a share that can be demanded.
+func percent(share float64) bool { return share >= 0 && share <= 100 }
 
 // once runs the tests and prints what it found. found is called before anything
 // is read.
@@ -117,7 +123,7 @@ func (t *testRun) tell(r author.Report) int {
 	if !r.OK || len(out.Below) > 0 || out.none() {
 		out.ExitCode, out.OK = policyNo, false
 	}
-	out.Next = out.next(t.least)
+	out.Next = out.next(t.o, t.least)
 	if t.o.json {
 		if err := t.printJSON(out); err != nil {
 			return t.fail(policyWrong, err)
@@ -156,16 +162,16 @@ func (r testResult) summary() string {
 	return text
 }
 
-func (r testResult) next(least float64) string {
+func (r testResult) next(o *policyOptions, least float64) nextStep {
 	switch {
 	case r.none():
-		return "write one: a rule test_… in a package that ends in _test; gatehouse policy init shows how"
+		return nextStep{Note: "write one: a rule test_… in a package that ends in _test; gatehouse policy init shows how"}
 	case r.Failed > 0:
-		return "correct the rule or the test, and try one call with gatehouse policy explain"
+		return nextStep{Note: "correct the rule or the test, and try one call with gatehouse policy explain"}
 	case len(r.Below) > 0:
-		return fmt.Sprintf("add tests for %s, whose coverage is below %g %%", strings.Join(r.Below, ", "), least)
+		return nextStep{Note: fmt.Sprintf("add tests for %s, whose coverage is below %g %%", strings.Join(r.Below, ", "), least)}
 	}
-	return "gatehouse policy lint"
+	return nextStep{Command: o.again("lint")}
 }
 
 // test prints a test that failed, or with -v every one.

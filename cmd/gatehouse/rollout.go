@@ -49,12 +49,28 @@ func openRollout(ctx context.Context, s *settings, logger *slog.Logger) (*rollou
 			return nil, err
 		}
 	}
-	set, err := r.firstOf(func(b *bundle.Bundle) (*policy.Set, error) { return r.load(ctx, s, b) })
+	set, err := r.firstOf(func(b *bundle.Bundle) (*policy.Set, error) { return r.first(ctx, s, b) })
 	if err != nil {
 		return nil, err
 	}
 	r.live = policy.NewLive(set)
 	return r, nil
+}
+
+// first loads the policies of a start. The tests of a bundle are run unless it was
+// in force before: whoever signed it need not have run them. Other tests are not,
+// since their policies have no older ones to fall back to.
+func (r *rollout) first(ctx context.Context, s *settings, b *bundle.Bundle) (*policy.Set, error) {
+	set, err := r.load(ctx, s, b)
+	if err != nil || b == nil || r.source.Proven(b) {
+		return set, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, reloadTime)
+	defer cancel()
+	if err := runTests(ctx, set, s.profile, "org"); err != nil {
+		return nil, fmt.Errorf("policy.bundle: %s is signed, but its tests fail: %w", named(b), err)
+	}
+	return set, nil
 }
 
 // openBundle gets a bundle for the first time.

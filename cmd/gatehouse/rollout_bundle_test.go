@@ -144,6 +144,57 @@ func TestFollowABundle(t *testing.T) {
 	}
 }
 
+// A bundle whose tests fail comes into force nowhere, signed or not: not at a
+// start, and not in the copy that a start without its server falls back to.
+func TestAStartRunsTheTestsOfANewBundle(t *testing.T) {
+	private, public, err := newPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEstate(t)
+	const passes = "package gatehouse.one_test\n\nimport data.gatehouse.permission\n\ntest_one if \"RULE\" in {d.rule | some d in permission.decisions} with input as {\"tool\": {\"name\": \"Bash\"}}\n"
+	publish := func(revision, tested string) {
+		e.write("team/rules_test.rego", strings.ReplaceAll(passes, "RULE", tested))
+		e.publish(private, revision, "org.one")
+	}
+	server := httptest.NewServer(shop(e.path("served")))
+	defer server.Close()
+	s, err := e.read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.bundle = &bundle.Options{URL: server.URL + "/team.tar.gz", Key: public, Algorithm: "EdDSA", CacheDir: e.path("cache")}
+	starts := func(step, want, told string) {
+		t.Helper()
+		r, err := openRollout(t.Context(), s, e.logger())
+		if err != nil {
+			if want != "" || !strings.Contains(err.Error(), told) {
+				t.Errorf("%s: %v", step, err)
+			}
+			return
+		}
+		for _, l := range r.live.Set().Layers() {
+			if l.Name == "org" && l.Revision != want {
+				t.Errorf("%s: revision %q is in force, want %q", step, l.Revision, want)
+			}
+		}
+		if !strings.Contains(r.loading+r.fetching, told) || told == "" && r.loading+r.fetching != "" {
+			t.Errorf("%s: told %q %q, want %q", step, r.loading, r.fetching, told)
+		}
+	}
+	publish("broken", "org.two")
+	starts("no good one before", "", "its tests fail: bundle/rules_test.rego:5: test gatehouse.one_test.test_one failed")
+	publish("good", "org.one")
+	starts("a good one", "good", "")
+	publish("broken", "org.two")
+	starts("a broken one after it", "good", "the last good bundle stays in force")
+	e.write("served/down", "")
+	starts("without the server", "good", "answered 500")
+	os.Remove(e.path("served/down"))
+	publish("better", "org.one")
+	starts("and a better one", "better", "")
+}
+
 // What the organisation's file names is a layer of its own, with its own data, and
 // its bundle cannot be replaced from below.
 func TestTheOrganisationStaysApart(t *testing.T) {

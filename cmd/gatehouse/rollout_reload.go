@@ -144,10 +144,10 @@ func (r *rollout) tested(ctx context.Context, s *settings, b *bundle.Bundle) (*p
 	return set, runTests(ctx, set, s.profile)
 }
 
-// runTests runs the tests of every layer that has some. The documents they make
-// are those of gatehouse policy test, whatever machine it is.
-func runTests(ctx context.Context, set *policy.Set, profile string) error {
-	suites := set.Suites()
+// runTests runs the tests of the layers named, or of every one that has some. The
+// documents they make are those of gatehouse policy test, whatever machine it is.
+func runTests(ctx context.Context, set *policy.Set, profile string, layers ...string) error {
+	suites := slices.DeleteFunc(set.Suites(), func(s policy.Suite) bool { return len(layers) > 0 && !slices.Contains(layers, s.Layer) })
 	if len(suites) == 0 {
 		return nil
 	}

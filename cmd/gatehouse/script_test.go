@@ -21,7 +21,7 @@ import (
 // an MCP client that starts it.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"gatehouse": main,
+		"gatehouse": func() { decisionTime = time.Minute; main() },
 		"scripted-cli": func() {
 			os.Exit(script.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},

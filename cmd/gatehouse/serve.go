@@ -49,7 +49,7 @@ func (c *command) serve(ctx context.Context, args []string) int {
 	logger.Info("serving", "profile", s.profile, "roots", s.roots, "executable", s.executable)
 	hungUp := make(chan struct{})
 	in := &watched{Reader: c.stdin, ended: func() { endSoon(); close(hungUp) }}
-	transport := mcpserver.Transport(in, writeCloser{c.stdout}, logger)
+	transport := mcpserver.Transport(in, writeCloser{c.stdout.(*output).Writer}, logger)
 	return c.closed(conversation{
 		run:    func(ctx context.Context) error { return mcpserver.Run(ctx, server, transport) },
 		hungUp: hungUp, close: eng.Close, callTime: callTime, closeTime: closeTime,

@@ -107,6 +107,22 @@ func (c *command) closed(err error, logger *slog.Logger) int {
 	return exitOK
 }
 
+// policyTime is what a command of gatehouse policy gets to end in: it holds no
+// session, only files that are replaced as a whole.
+const policyTime = time.Second
+
+// endCommand ends this process soon after a signal.
+func endCommand(args []string) {
+	if len(args) == 0 || args[0] != "policy" {
+		endSoon()
+		return
+	}
+	time.AfterFunc(policyTime, func() { // ends with the process
+		lastWords(os.Stderr, "gatehouse: interrupted\n")
+		os.Exit(exitInterrupted)
+	})
+}
+
 // endSoon ends this process after overdueTime: a call of the system that never
 // returns, or an output nobody reads, must not keep it.
 func endSoon() {

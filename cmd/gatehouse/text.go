@@ -76,6 +76,9 @@ func shorten(s string, n int) string {
 // isTerminal reports whether stream is a character device other than the null
 // device: somebody can see or type there.
 func isTerminal(stream any) bool {
+	if o, ok := stream.(*output); ok {
+		stream = o.Writer
+	}
 	f, ok := stream.(*os.File)
 	if !ok {
 		return false

@@ -64,7 +64,11 @@ func (v *view) decision(e event.Event, p payload) {
 		return
 	}
 	v.tally.denied = append(v.tally.denied, call)
-	v.line(e.Timestamp, "✗", fmt.Sprintf("%s  denied by %s, rule %s: %s", call, p.Source, p.Rule, p.Reason))
+	reason, said := p.Reason, ""
+	if p.Source != "policy" && json.Unmarshal(p.Message, &said) == nil && said != "" {
+		reason = said // of whoever answered; the rule's was shown when it asked
+	}
+	v.line(e.Timestamp, "✗", fmt.Sprintf("%s  denied by %s, rule %s: %s", call, p.Source, p.Rule, reason))
 }
 
 // toolResult marks secrets that were covered before the model read them: the

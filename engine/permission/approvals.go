@@ -38,12 +38,13 @@ type Verdict struct {
 	Interrupt   bool            // deny: end the turn too
 	Source      string          // "respond", "human", "timeout", "cancel", "cli", "process"
 	Approver    string          // "client" or "human"; empty when nobody answered
-	Judged      *Decision       // of an input that the approver changed; nil when it stayed
+	Folder      string          // where the call runs, as Request.Folder
+	Judged      *Decision       // of what changed since it was asked; nil when nothing did
 }
 
 // same says whether two approvals let the very same call run.
 func (v Verdict) same(o Verdict) bool {
-	return bytes.Equal(v.Input, o.Input) && bytes.Equal(v.Permissions, o.Permissions)
+	return v.Folder == o.Folder && bytes.Equal(v.Input, o.Input) && bytes.Equal(v.Permissions, o.Permissions)
 }
 
 // Approvals holds the open questions of one session. The first answer wins.

@@ -48,6 +48,9 @@ func TestChain(t *testing.T) {
 		}
 		return Decision{Effect: Abstain}, nil
 	})
+	askAndChange := decide(func(r Request) (Decision, error) {
+		return Decision{Effect: Ask, Rule: "both", UpdatedInput: json.RawMessage(`{"y":` + string(r.Input) + `}`)}, nil
+	})
 	cases := []struct {
 		name     string
 		deciders []Decider
@@ -71,6 +74,15 @@ func TestChain(t *testing.T) {
 		{"change judged again", []Decider{decide(modifyOnce)}, Ask, Modify, ""},
 		{"change denied", []Decider{decide(modifyOnce), denyChanged}, Ask, Deny, "changed"},
 		{"change for ever", []Decider{decide(modifyAlways)}, Ask, Deny, "engine.modify_loop"},
+		{"change, then ask about another change", []Decider{decide(modifyOnce), decide(func(r Request) (Decision, error) {
+			if string(r.Input) == `{"x":1}` {
+				return Decision{Effect: Abstain}, nil
+			}
+			return askAndChange(r)
+		})}, Ask, Deny, "engine.modify_loop"},
+		{"ask about another's change", []Decider{decide(modifyOnce), says(Ask)}, Ask, Ask, "ask"},
+		{"ask about another's change, which is denied", []Decider{decide(modifyOnce), says(Ask), denyChanged}, Ask, Deny, "changed"},
+		{"ask about two changes", []Decider{other, askAndChange}, Ask, Ask, "engine.modify_conflict"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,7 +2,8 @@ package permission
 
 import "slices"
 
-// Scopes are what an approval can cover, the narrowest first:
+// Scopes are what an approval can cover, the narrowest first, always in the same
+// folder and mode, and of the same agent:
 //
 //	once     this call
 //	exact    calls of the same tool with the same input, asked by the same rules

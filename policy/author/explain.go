@@ -72,7 +72,8 @@ func (p *program) trace(ctx context.Context, layer policy.Suite, e policy.Entryp
 	if err != nil || q == nil {
 		return err
 	}
-	_, err = q.Eval(ctx, rego.EvalParsedInput(input), rego.EvalQueryTracer(tracer), rego.EvalRuleIndexing(false))
+	none := func(*ast.Term, *rego.EvalContext) (any, error) { return nil, nil } // written out, a result can be huge
+	_, err = q.Eval(ctx, rego.EvalParsedInput(input), rego.EvalQueryTracer(tracer), rego.EvalRuleIndexing(false), rego.EvalGenerateJSON(none))
 	return err
 }
 

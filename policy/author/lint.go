@@ -39,7 +39,8 @@ type lint struct {
 // its author thinks, or fails when it is evaluated.
 var lints = []lint{
 	{LintInfo{"unknown-package", SeverityError, "a package that nothing asks"}, (*linter).unknownPackage},
-	{LintInfo{"allow-some", SeverityError, "an allow for Bash that looks at some of the commands instead of every one"}, (*linter).allowSome},
+	{LintInfo{"allow-any", SeverityError, "an allow that can fire for Bash and looks at no command"}, (*linter).allowAny},
+	{LintInfo{"allow-some", SeverityError, "an allow that looks at some of the commands or paths instead of every one"}, (*linter).allowSome},
 	{LintInfo{"allow-unanalysed", SeverityError, "an allow for Bash that does not require input.bash.ok"}, (*linter).allowUnanalysed},
 	{LintInfo{"allow-text", SeverityError, "an allow that matches a part of a command's text"}, (*linter).allowText},
 	{LintInfo{"object-get-input", SeverityError, "object.get on input: a misspelt field is its default"}, (*linter).objectGet},
@@ -50,6 +51,8 @@ var lints = []lint{
 	{LintInfo{"computed-rule", SeverityWarning, "a rule id that is not written out"}, (*linter).computedRule},
 	{LintInfo{"nullable", SeverityWarning, "a negation or != on a field that can be null, unguarded"}, (*linter).nullable},
 	{LintInfo{"path-prefix", SeverityWarning, "a string prefix test on a path"}, (*linter).pathPrefix},
+	{LintInfo{"deny-text", SeverityWarning, "a refusal that looks at a command's text as it is written"}, (*linter).denyText},
+	{LintInfo{"tool-unknown", SeverityWarning, "a tool's name that no tool has"}, (*linter).toolUnknown},
 	{LintInfo{"tool-case", SeverityWarning, "a tool's name compared without regard to case"}, (*linter).toolCase},
 	{LintInfo{"walk", SeverityWarning, "walk over input or data"}, (*linter).walk},
 	{LintInfo{"not-indexed", SeverityWarning, "a pattern match that no cheap condition stands before"}, (*linter).notIndexed},

@@ -11,6 +11,7 @@ import (
 // with all helper rules it uses, because the conditions mostly stand there.
 
 var (
+	pathsRef    = ast.MustParseRef("input.paths")
 	commandsRef = ast.MustParseRef("input.bash.commands")
 	okRef       = ast.MustParseRef("input.bash.ok")
 	textRef     = ast.MustParseRef("input.tool.input.command")
@@ -22,6 +23,12 @@ type covering struct {
 	every bool          // a condition on every command
 	ok    bool          // input.bash.ok
 	text  *call         // a pattern match on the text
+	raw   *ast.Location // any comparison of the text
+	other bool          // it cannot fire for Bash
+	look  bool          // it looks at what is run in another way
+
+	somePath  *ast.Location // where it looks at some paths
+	everyPath bool
 }
 
 // allows are the decisions that let a call run.
@@ -33,7 +40,12 @@ func (l *linter) allows() []decision {
 
 func (l *linter) allowSome(id LintInfo) {
 	for _, d := range l.allows() {
-		if c := l.covers(d); c.some != nil && !c.every {
+		c := l.covers(d)
+		if c.somePath != nil && !c.everyPath {
+			l.report(id, c.somePath, fmt.Sprintf("allow %q looks at some path: it also allows every other path beside it", d.text("rule")),
+				"write count(input.paths) > 0 and every p in input.paths { … }")
+		}
+		if c.some != nil && !c.every {
 			l.report(id, c.some, fmt.Sprintf("allow %q looks at some command: it also allows every other command beside it", d.text("rule")),
 				"write every c in input.bash.commands { … }, so that each part of a compound command is covered")
 		}
@@ -83,22 +95,35 @@ func (l *linter) gather(m *ast.Module, r *ast.Rule, seen map[*ast.Rule]bool, c *
 
 // condition takes one expression into account.
 func (c *covering) condition(x *ast.Expr) {
-	if every, ok := x.Terms.(*ast.Every); ok && refOf(every.Domain).Equal(commandsRef) {
-		c.every = true
-		return
+	if every, ok := x.Terms.(*ast.Every); ok {
+		switch domain := refOf(every.Domain); {
+		case domain.Equal(commandsRef):
+			c.every = true
+			return
+		case domain.Equal(pathsRef):
+			c.everyPath = true
+			return
+		}
 	}
 	if negated(x) {
 		return
 	}
-	if ref := refOf(termOf(x)); ref.Equal(okRef) {
-		c.ok = true
-	}
+	c.ok = c.ok || refOf(termOf(x)).Equal(okRef) || isTrue(x, okRef)
 	ast.WalkRefs(x, func(r ast.Ref) bool {
 		if r.HasPrefix(commandsRef) && c.some == nil && !counts(x) {
 			c.some = x.Location
 		}
+		_, some := x.Terms.(*ast.SomeDecl)
+		if r.HasPrefix(pathsRef) && (some || len(r) > len(pathsRef)) && c.somePath == nil && !counts(x) {
+			c.somePath = x.Location
+		}
 		return false
 	})
+	c.other = c.other || aboutOthers(x)
+	c.look = c.look || looksAtCommand(x)
+	if c.raw == nil && comparesText(x) {
+		c.raw = x.Location
+	}
 	calls(x, func(one call) {
 		if len(one.args) == 0 || !slices.ContainsFunc(one.args, func(t *ast.Term) bool { return refOf(t).Equal(textRef) }) {
 			return
@@ -113,7 +138,18 @@ func (c *covering) condition(x *ast.Expr) {
 func counts(x *ast.Expr) bool {
 	found := false
 	calls(x, func(c call) {
-		found = found || c.name == "count" && refOf(c.args[0]).Equal(commandsRef)
+		found = found || c.name == "count" && (refOf(c.args[0]).Equal(commandsRef) || refOf(c.args[0]).Equal(pathsRef))
+	})
+	return found
+}
+
+// isTrue reports field == true.
+func isTrue(x *ast.Expr, field ast.Ref) (found bool) {
+	calls(x, func(c call) {
+		if (c.name == "eq" || c.name == "equal") && len(c.args) > 1 {
+			a, b := c.args[0], c.args[1]
+			found = found || refOf(a).Equal(field) && b.Value.Compare(ast.Boolean(true)) == 0 || refOf(b).Equal(field) && a.Value.Compare(ast.Boolean(true)) == 0
+		}
 	})
 	return found
 }

@@ -49,9 +49,11 @@ func (l *linter) objectGet(id LintInfo) {
 	})
 }
 
-// ownInput reports the arguments of a tool, which have no schema and can be absent.
+// ownInput reports the arguments of a tool and the parameters of a caller, which
+// have no schema and can be absent.
 func ownInput(t *ast.Term) bool {
-	return refOf(t).HasPrefix(ast.MustParseRef("input.tool.input"))
+	ref := refOf(t)
+	return ref.HasPrefix(ast.MustParseRef("input.tool.input")) || ref.HasPrefix(ast.MustParseRef("input.parameters"))
 }
 
 // rootedAt reports a term that is the document itself or something in it.

@@ -40,10 +40,40 @@ func TestLint(t *testing.T) {
 		{"some command of a deny", deny("some c in input.bash.commands\nc.name.basename == \"curl\""), ""},
 		{"not analysed", allow("every c in input.bash.commands {\n\tc.text == \"ls\"\n}"), "allow-unanalysed 3"},
 		{"not ok", allow("not input.bash.ok\nevery c in input.bash.commands {\n\tc.text == \"ls\"\n}"), "allow-unanalysed 3"},
+		{"compared with true", allow("input.bash.ok == true\nevery c in input.bash.commands {\n\tc.text == \"ls\"\n}"), ""},
 		{"text prefix", allow("input.tool.name == \"Bash\"\nstartswith(input.tool.input.command, \"npm \")"), "allow-text 5"},
 		{"text pattern", allow("input.tool.name == \"Bash\"\nregex.match(`^npm`, input.tool.input.command)"), "allow-text 5"},
 		{"whole text", allow("input.tool.name == \"Bash\"\ninput.tool.input.command == \"npm test\""), ""},
-		{"text prefix of a deny", deny("input.tool.name == \"Bash\"\nstartswith(input.tool.input.command, \"npm \")"), ""},
+		{"text prefix of a deny", deny("input.tool.name == \"Bash\"\nstartswith(input.tool.input.command, \"npm \")"), "deny-text 5"},
+		{"text of a deny", deny("input.tool.name == \"Bash\"\ninput.tool.input.command == \"npm x\""), "deny-text 5"},
+		{"text of a deny in a helper", deny("input.tool.name == \"Bash\"\nnpm") + "\nnpm if contains(input.tool.input.command, \"npm\")\n", "deny-text 8"},
+
+		{"allow without a body", head + "decisions contains {\"effect\": \"allow\", \"rule\": \"a.b\"}\n", "allow-any 3"},
+		{"allow of anything", allow("true"), "allow-any 3"},
+		{"allow of a tool", allow("input.tool.name == \"Bash\""), "allow-any 3"},
+		{"allow of some tools", allow("input.tool.name in {\"Read\", \"Bash\"}"), "allow-any 3"},
+		{"allow of other tools", allow("input.tool.name in {\"Read\", \"Glob\"}"), ""},
+		{"allow of listed tools", allow("input.tool.name in data.cfg.tools"), ""},
+		{"allow of analysed commands", allow("input.bash.ok"), "allow-any 3"},
+		{"allow of counted commands", allow("input.bash.ok\ncount(input.bash.commands) == 1"), "allow-any 3"},
+		{"allow but for some", allow("input.bash.ok\nnot input.bash.commands[0].text == \"rm\""), "allow-any 3"},
+		{"allow in a mode", allow("input.session.mode == \"acceptEdits\""), "allow-any 3"},
+		{"allow beside a tool", allow("input.tool.name != \"Read\""), "allow-any 3"},
+		{"allow of MCP tools", allow("startswith(input.tool.name, \"mcp__github__\")"), ""},
+		{"allow of an MCP server", allow("input.tool.server == \"github\""), ""},
+		{"allow of a host", allow("input.url.host == \"example.com\""), ""},
+		{"allow of the caller's list", allow("input.allowed_by_caller.matched"), ""},
+		{"allow in a helper", allow("reading") + "\nreading if input.tool.name == \"Read\"\n", ""},
+
+		{"some path", allow("input.tool.name == \"Read\"\nsome p in input.paths\np.inside"), "allow-some 5"},
+		{"first path", allow("input.tool.name == \"Read\"\ninput.paths[0].inside"), "allow-some 5"},
+		{"every path", allow("input.tool.name == \"Read\"\ncount(input.paths) > 0\nevery p in input.paths {\n\tp.inside\n}"), ""},
+		{"no path", allow("input.tool.name == \"Read\"\ninput.paths == []"), ""},
+		{"some path of a deny", deny("some p in input.paths\np.protected"), ""},
+
+		{"unknown tool", deny("input.tool.name == \"bash\""), "tool-unknown 4"},
+		{"unknown tool of a list", deny("input.tool.name in {\"Read\", \"Fetch\"}"), "tool-unknown 4"},
+		{"MCP tool", deny("input.tool.name == \"mcp__github__push\""), ""},
 
 		{"object.get", deny("object.get(input, [\"session\", \"mode\"], \"\") == \"plan\""), "object-get-input 4"},
 		{"object.get of arguments", deny("object.get(input.tool.input, \"timeout\", 0) > 5"), ""},
@@ -69,14 +99,14 @@ func TestLint(t *testing.T) {
 		{"no message", head + "decisions contains {\"effect\": \"deny\", \"rule\": \"a.b\", \"reason\": \"r\"} if input.door == \"answer\"\n", "no-agent-message 3"},
 		{"admission without message", "package gatehouse.admission\n\ndecisions contains {\"effect\": \"deny\", \"rule\": \"a.b\", \"reason\": \"r\"} if input.trusted\n", ""},
 		{"computed effect", head + "decisions contains {\"effect\": e, \"rule\": \"a.b\", \"reason\": \"r\"} if {\n\te := [\"deny\"][_]\n}\n", "computed-effect 3"},
-		{"computed rule", head + "decisions contains {\"effect\": \"allow\", \"rule\": r} if {\n\tr := concat(\".\", [\"a\", input.profile])\n}\n", "computed-rule 3"},
-		{"written in the body", head + "decisions contains d if {\n\tinput.trusted\n\td := {\"effect\": \"allow\", \"rule\": \"a.b\"}\n}\n", ""},
+		{"computed rule", head + "decisions contains {\"effect\": \"allow\", \"rule\": r} if {\n\tinput.tool.name == \"Read\"\n\tr := concat(\".\", [\"a\", input.profile])\n}\n", "computed-rule 3"},
+		{"written in the body", head + "decisions contains d if {\n\tinput.tool.name == \"Read\"\n\td := {\"effect\": \"allow\", \"rule\": \"a.b\"}\n}\n", ""},
 		{"written as a rule", head + "decisions contains no if input.trusted\n\nno := {\"effect\": \"deny\", \"rule\": \"a.b\"}\n", "no-agent-message 3, no-reason 3"},
 		{"taken from a set", head + "decisions contains d if some d in about\n\nabout contains {\"effect\": \"deny\", \"rule\": \"a.b\", \"agent_message\": \"m\"} if regex.match(`x`, input.title)\n", "no-reason 5"},
-		{"two effects", allow("input.door == \"answer\"") + "\n" + strings.TrimPrefix(deny("input.door == \"mention\""), head), "two-effects 7"},
+		{"two effects", allow("input.tool.name == \"Read\"") + "\n" + strings.TrimPrefix(deny("input.door == \"mention\""), head), "two-effects 7"},
 		{"one effect twice", deny("input.door == \"answer\"") + "\n" + strings.TrimPrefix(deny("input.door == \"mention\""), head), ""},
-		{"no test", strings.ReplaceAll(allow("input.door == \"answer\""), "a.b", "c.d"), "no-test 3"},
-		{"examples", head + "# METADATA\n# custom:\n#   match: [\"ls\"]\ndecisions contains {\"effect\": \"allow\", \"rule\": \"c.d\"} if input.tool.name == \"Bash\"\n", ""},
+		{"no test", strings.ReplaceAll(allow("input.tool.name == \"Read\""), "a.b", "c.d"), "no-test 3"},
+		{"examples", head + "# METADATA\n# custom:\n#   match: [\"ls\"]\ndecisions contains {\"effect\": \"allow\", \"rule\": \"c.d\"} if input.tool.name == \"Read\"\n", ""},
 
 		{"silenced above", deny("# gatehouse:ignore tool-case names come from a list\nlower(input.tool.name) == \"bash\""), ""},
 		{"silenced beside", deny("lower(input.tool.name) == \"bash\" # gatehouse:ignore tool-case names come from a list"), ""},
@@ -107,11 +137,11 @@ func itoa(n int) string { return Lines{From: n, To: n}.String() }
 
 func TestLintData(t *testing.T) {
 	files := []DataFile{{Name: "data.toml", Text: "# words\nused = 1\n\n[ spare ]\nx = 1\n", Keys: []string{"spare", "used"}}}
-	found := Lint(Linting{Sources: written("a.rego", allow("data.cfg.used == input.session.turn"), "a_test.rego", naming), Data: files})
+	found := Lint(Linting{Sources: written("a.rego", allow("input.tool.name == \"Read\"\ndata.cfg.used == input.session.turn"), "a_test.rego", naming), Data: files})
 	if len(found) != 1 || found[0].ID != "unused-data" || found[0].Line != 4 || found[0].Text != "[ spare ]" {
 		t.Errorf("found %+v, want spare in line 4 alone", found)
 	}
-	found = Lint(Linting{Sources: written("a.rego", allow("some word in data.cfg[input.profile]\nword == input.title"), "a_test.rego", naming), Data: files})
+	found = Lint(Linting{Sources: written("a.rego", allow("input.tool.name == \"Read\"\nsome word in data.cfg[input.profile]\nword == input.title"), "a_test.rego", naming), Data: files})
 	if len(found) != 0 {
 		t.Errorf("data read by a computed key: found %+v", found)
 	}

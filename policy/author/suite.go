@@ -58,7 +58,7 @@ type Test struct {
 	Cases   []string `json:"failedCases,omitempty"` // of a test with cases: those that failed
 	Failure *Failure `json:"failure,omitempty"`     // the expression that failed
 	Error   string   `json:"error,omitempty"`
-	Output  string   `json:"output,omitempty"` // of print
+	Output  string   `json:"output,omitempty"` // of print: its first and its last 4 KiB
 }
 
 // Test runs the suite. The error is a [*LoadError] when the sources do not
@@ -72,7 +72,12 @@ func (s Suite) Test(ctx context.Context) (Report, error) {
 	if s.Coverage {
 		seen = cover.New()
 	}
-	p, results, err := s.run(ctx, s.Run, seen, false)
+	within, stop := boundedMemory(ctx, maxTestMemory)
+	defer stop()
+	p, results, err := s.run(within, s.Run, seen, false)
+	if context.Cause(within) == errMemory {
+		return r, errMemory
+	}
 	if err != nil {
 		return r, err
 	}
@@ -80,7 +85,7 @@ func (s Suite) Test(ctx context.Context) (Report, error) {
 		return r, err
 	}
 	for _, one := range results {
-		r.add(p.told(one))
+		r.add(p.told(one, cmp.Or(s.Timeout, defaultTestTimeout)))
 	}
 	slices.SortStableFunc(r.Tests, func(a, b Test) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
@@ -134,6 +139,7 @@ func (s Suite) run(ctx context.Context, filter string, seen *cover.Cover, trace 
 		}
 		for one := range all {
 			if one != nil {
+				one.Output = []byte(shortened(string(one.Output)))
 				results = append(results, one)
 			}
 		}

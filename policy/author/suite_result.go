@@ -3,8 +3,10 @@ package author
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/tester"
 )
@@ -24,17 +26,22 @@ func (s Suite) explain(ctx context.Context, results []*tester.Result) error {
 	if len(names) == 0 {
 		return nil
 	}
-	_, again, err := s.run(ctx, "^("+strings.Join(names, "|")+")$", nil, true)
+	within, stop := boundedMemory(ctx, maxTestMemory)
+	defer stop()
+	_, again, err := s.run(within, "^("+strings.Join(names, "|")+")$", nil, true)
 	for _, r := range again {
 		if first := byName[r.Package+"."+r.Name]; first != nil {
 			first.Trace = r.Trace
 		}
 	}
+	if context.Cause(within) == errMemory {
+		return nil // then the failures are shown without their expressions
+	}
 	return err
 }
 
 // told turns the runner's result into ours.
-func (p *program) told(r *tester.Result) Test {
+func (p *program) told(r *tester.Result, limit time.Duration) Test {
 	t := Test{
 		Name: strings.TrimPrefix(r.Package, "data.") + "." + r.Name, Status: Passed,
 		TookUS: r.Duration.Microseconds(), Output: string(r.Output),
@@ -46,7 +53,7 @@ func (p *program) told(r *tester.Result) Test {
 	case r.Skip:
 		t.Status = Skipped
 	case r.Error != nil:
-		t.Status, t.Error = Broken, errorText(r.Error)
+		t.Status, t.Error = Broken, errorText(r.Error, limit)
 	case r.Fail:
 		t.Status = Failed
 		for path, sub := range r.SubResults.Iter {
@@ -60,9 +67,9 @@ func (p *program) told(r *tester.Result) Test {
 }
 
 // errorText drops what only repeats that evaluation failed.
-func errorText(err error) string {
+func errorText(err error, limit time.Duration) string {
 	if errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "eval_cancel_error") {
-		return "its time was up"
+		return fmt.Sprintf("it took longer than %s; make it cheaper, or give it more time with --timeout", limit)
 	}
 	return err.Error()
 }

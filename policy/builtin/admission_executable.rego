@@ -24,7 +24,7 @@ decisions contains {
 # replace no source, hook or setting.
 decisions contains {
 	"effect": "deny", "rule": "admission.debug_file", "severity": "high",
-	"reason": never(sprintf("debugFile %q", [short(sprintf("%v", [input.parameters.debugFile]))]), "admission.debug_file", "give a plain name that ends in .log, without folders, as in: debug.log"),
+	"reason": never(sprintf("debugFile %q", [short(sprintf("%v", [object.get(input.parameters, "debugFile", "")]))]), "admission.debug_file", "give a plain name that ends in .log, without folders, as in: debug.log"),
 } if {
 	opens_session
 	granted("debugFile")

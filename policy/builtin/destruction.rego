@@ -4,7 +4,7 @@ package gatehouse.permission
 about.remove contains {
 	"effect": "deny", "rule": "destruction.rm", "severity": "critical",
 	"reason": sprintf("%s would delete the workspace, the home folder or what lies outside", [short(c.text)]),
-	"agent_message": "Delete only single folders inside the workspace, by their plain name, as in: rm -r build.",
+	"agent_message": "Delete only single folders inside the workspace, by their plain name, as in: rm -r build; a person is asked then.",
 } if {
 	some c in input.bash.commands
 	removes_tree(c)
@@ -15,7 +15,7 @@ about.remove contains {
 about.remove contains {
 	"effect": "deny", "rule": "destruction.rm", "severity": "critical",
 	"reason": sprintf("%s: nobody can tell what that deletes", [short(c.text)]),
-	"agent_message": "Name what is to be deleted plainly, without variables, patterns or input of xargs, as in: rm -r build.",
+	"agent_message": "Name what is to be deleted plainly, without variables, patterns or input of xargs, as in: rm -r build; a person is asked then.",
 } if {
 	some c in input.bash.commands
 	removes_tree(c)
@@ -26,7 +26,7 @@ about.remove contains {
 about.remove contains {
 	"effect": "ask", "rule": "destruction.rm_recursive", "severity": "high",
 	"reason": sprintf("%s deletes a whole folder", [short(c.text)]),
-	"agent_message": "A person is asked before a folder is deleted. Delete single files by name, or leave the folder and say that it can go.",
+	"agent_message": "A person is asked before a folder is deleted. Leave it and say that it can go, or name what matters in it file by file.",
 } if {
 	some c in input.bash.commands
 	removes_tree(c)
@@ -47,11 +47,21 @@ about.remove contains {
 about.find contains {
 	"effect": "deny", "rule": "destruction.find_delete", "severity": "critical",
 	"reason": sprintf("%s would delete the workspace, what lies outside or what nobody can tell", [short(c.text)]),
-	"agent_message": "Let find -delete start at a single folder inside the workspace, by its plain name, as in: find build -name '*.o' -delete.",
+	"agent_message": "Let find -delete start at a single folder inside the workspace, by its plain name, as in: find build -name '*.o' -delete; a person is asked then.",
 } if {
 	some c in input.bash.commands
 	find_deletes(c)
 	find_goes_too_far(c)
+}
+
+about.find contains {
+	"effect": "ask", "rule": "shell.computed", "severity": "medium",
+	"reason": sprintf("%s: which files those are stands in another file", [short(c.text)]),
+	"agent_message": "Name the folders find begins at, as in: find src -name '*.go'.",
+} if {
+	some c in input.bash.commands
+	some a in c.args
+	startswith(a.value, "-files0-from")
 }
 
 about.find contains undo(c) if {
@@ -75,6 +85,12 @@ find_goes_too_far(c) if {
 	some a in c.args
 	a.value == ""
 	not a.static
+}
+
+# links lead out of the folder, lists of names anywhere
+find_goes_too_far(c) if {
+	some a in c.args
+	regex.match(`^-(L|follow|files0-from.*)$`, a.value)
 }
 
 # no starting point means the working folder
@@ -129,7 +145,7 @@ about.service contains {
 about.process contains {
 	"effect": "deny", "rule": "destruction.processes", "severity": "critical",
 	"reason": sprintf("%s ends every process of this account", [short(c.text)]),
-	"agent_message": "End only processes this session started, by their number: kill 1234, or kill %1.",
+	"agent_message": "End only what this session started: kill %1 ends a job of the same command; a person is asked about a process by its number.",
 } if {
 	some c in input.bash.commands
 	ends_everything(c)

@@ -12,3 +12,40 @@ decisions contains {"effect": "allow", "rule": "dev.accept_edits"} if {
 	input.tool.name in {"Edit", "MultiEdit", "NotebookEdit", "Write"}
 	input.paths_plain == true
 }
+
+# Of several commands each is covered by a rule of the caller's that names it, or
+# only reads: npm test | tail -5 where Bash(npm test *) is allowed.
+decisions contains {"effect": "allow", "rule": "dev.compound"} if {
+	input.tool.name == "Bash"
+	input.allowed_by_caller.partly == true
+	covered_together
+}
+
+satisfied if {
+	input.allowed_by_caller.partly == true
+	covered_together
+}
+
+covered_together if {
+	input.bash.ok == true
+	{f | some f, true in input.bash.features} - {"glob", "assign"} == set()
+	every c in input.bash.commands {
+		passes(c)
+	}
+}
+
+passes(c) if {
+	c.allowed_by_caller
+	opens_no_file(c.redirects)
+}
+
+passes(c) if {
+	reads(c)
+	every a in array.concat(c.args, c.redirects) {
+		leads_nowhere_else(a)
+	}
+}
+
+leads_nowhere_else(a) if is_null(a.path)
+
+leads_nowhere_else(a) if harmless_path(a.path)

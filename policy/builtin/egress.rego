@@ -69,13 +69,19 @@ about.names contains {
 
 about.network contains {
 	"effect": "ask", "rule": "egress.network", "severity": "high",
-	"reason": sprintf("%s reaches another host", [short(c.text)]),
-	"agent_message": "A person is asked before other hosts are reached. Use what is in the workspace, or say which address you need and why; a rule such as Bash(curl https://example.com/*) of the caller answers it for one address.",
+	"reason": sprintf("%s reaches %s", [short(c.text), reached(c)]),
+	"agent_message": "A person is asked before anything is reached over the network. Use what is in the workspace, or say which address you need and why; a rule such as Bash(curl https://example.com/*) of the caller answers it for one address.",
 } if {
 	some c in input.bash.commands
 	"network" in families[c.name.basename]
 	not satisfied
 }
+
+reached(c) := "a service of this machine" if regex.match(local_host, c.text)
+
+reached(c) := "another host" if not regex.match(local_host, c.text)
+
+local_host := `(?i)(^|[ /@])(localhost|127(\.[0-9]+){3}|\[::1\])([ :/]|$)`
 
 about.tunnel contains {
 	"effect": "deny", "rule": "egress.tunnel", "severity": "critical",

@@ -56,4 +56,7 @@ families := {
 	"bun": ["publish", "runner"], "cargo": ["publish"], "gem": ["publish"], "twine": ["publish"], "poetry": ["publish"], "uv": ["publish"],
 	"flit": ["publish"], "hatch": ["publish"], "dotnet": ["publish"], "nuget": ["publish"], "mvn": ["publish"], "vsce": ["publish"],
 	"git": ["git"],
+	# whole trees
+	"grep": ["tree"], "egrep": ["tree"], "fgrep": ["tree"], "zgrep": ["tree"], "diff": ["tree"], "rg": ["tree"], "ag": ["tree"], "ack": ["tree"],
+	"ugrep": ["tree"], "ug": ["tree"],
 }

@@ -8,61 +8,20 @@ about.git contains d if {
 	some d in about_git[family]
 }
 
-about.git contains {
-	"effect": "ask", "rule": "git.unknown", "severity": "medium",
-	"reason": sprintf("%s: what git is to do is only known when it runs", [short(c.text)]),
-	"agent_message": "Write git's subcommand and its options out, as in: git status.",
-} if {
-	some c in input.bash.commands
-	c.git.subcommand == ""
-	c.static == false
-}
-
 git_families := {
-	"push": ["push", "sends", "programs", "hooks"], "send-email": ["sends"], "send-pack": ["sends", "programs"], "svn": ["sends"], "p4": ["sends"],
+	"push": ["push", "sends", "programs", "hooks"], "send-email": ["sends"], "send-pack": ["push", "sends", "programs"], "http-push": ["push", "sends"], "imap-send": ["sends"],
+	"svn": ["sends"], "p4": ["sends"],
 	"tag": ["names"], "branch": ["names"], "update-ref": ["history"], "replace": ["history"], "rebase": ["history", "programs", "hooks"],
 	"symbolic-ref": ["history"], "notes": ["history"], "remote": ["remote"], "config": ["config"], "submodule": ["remote", "programs"],
-	"clone": ["programs", "remote"], "grep": ["programs"], "difftool": ["programs"], "mergetool": ["programs"], "bisect": ["programs"],
-	"filter-branch": ["undo"], "filter-repo": ["undo"], "clean": ["undo"], "reset": ["undo"], "checkout": ["undo"], "switch": ["undo"],
+	"clone": ["programs", "remote"], "grep": ["programs", "tree"], "difftool": ["programs"], "mergetool": ["programs"], "bisect": ["programs"],
+	"filter-branch": ["undo", "programs"], "merge-index": ["programs"], "filter-repo": ["undo"], "clean": ["undo"], "reset": ["undo"], "checkout": ["undo"], "switch": ["undo"],
 	"restore": ["undo"], "stash": ["undo"], "reflog": ["undo"], "gc": ["undo"], "worktree": ["undo"], "init": ["programs"],
 	"fetch": ["programs"], "pull": ["programs", "hooks"], "ls-remote": ["programs"], "archive": ["programs"], "log": ["programs"],
-	"show": ["programs"], "diff": ["programs"], "format-patch": ["programs"], "blame": ["programs"], "fetch-pack": ["programs"],
+	"show": ["programs"], "diff": ["programs", "tree"], "format-patch": ["programs"], "blame": ["programs"], "fetch-pack": ["programs"],
 	"commit": ["hooks"], "merge": ["hooks"], "am": ["hooks"], "cherry-pick": ["hooks"], "revert": ["hooks"],
-	"daemon": ["serve"], "instaweb": ["serve"], "shell": ["serve"], "credential": ["serve"],
+	"daemon": ["serve"], "instaweb": ["serve"], "shell": ["serve"], "http-backend": ["serve"], "upload-pack": ["serve"], "receive-pack": ["serve"],
+	"upload-archive": ["serve"], "maintenance": ["schedule"],
 }
-
-about_git.push contains {
-	"effect": "deny", "rule": "git.force_push", "severity": "critical",
-	"reason": sprintf("%s overwrites a protected branch", [short(c.text)]),
-	"agent_message": "Push to a branch of your own, without force, as in: git push origin my-branch.",
-} if {
-	some c in input.bash.commands
-	c.git.subcommand == "push"
-	forces(c.git.args)
-	some a in c.git.args
-	names_protected(a)
-}
-
-# without a refspec, what is pushed depends on the branch that is checked out
-about_git.push contains {
-	"effect": "deny", "rule": "git.force_push", "severity": "critical",
-	"reason": sprintf("%s may overwrite a protected branch, since it names none", [short(c.text)]),
-	"agent_message": "Name the remote and the branch that is pushed, and not a protected one, as in: git push --force-with-lease origin my-branch.",
-} if {
-	some c in input.bash.commands
-	c.git.subcommand == "push"
-	forces(c.git.args)
-	count([a | some a in c.git.args; not startswith(a, "-")]) < 2
-}
-
-forces(args) if {
-	some a in args
-	regex.match(`^(-[a-zA-Z]*[fd][a-zA-Z]*|--fo(r.*)?|--m.*|--d(e.*)?|--pru.*|\+.*|:.*)$`, a)
-}
-
-names_protected(arg) if regex.match(`(^|[:+/])(main|master|trunk|production|release)$`, arg)
-
-names_protected(arg) if regex.match(`^--(m.*|al.*|br.*)$`, arg)
 
 about_git.sends contains {
 	"effect": "ask", "rule": "git.push", "severity": "high",
@@ -110,7 +69,7 @@ changes_names(g) if {
 about_git.remote contains {
 	"effect": "ask", "rule": "git.remote", "severity": "high",
 	"reason": sprintf("%s changes where commits come from or go to", [short(c.text)]),
-	"agent_message": "A person is asked before other repositories are named. git remote -v and git fetch origin use those that are there.",
+	"agent_message": "A person is asked before other repositories are named. git remote -v lists those that are there; say which one is needed and why.",
 } if {
 	some c in input.bash.commands
 	names_repository(c.git)

@@ -4,33 +4,30 @@
 package gatehouse.permission
 
 git_reads(c) if {
-	c.git.subcommand in {"describe", "log", "ls-files", "rev-parse", "shortlog", "status"}
-	starts_nothing(c.git)
-	[a | some a in c.args; not a.value in git_flags; not git_word(a)] == []
+	c.git.runs_program == false
+	c.git.globals == []
+	git_tells(git_ways[c.git.subcommand], c)
 }
 
-git_reads(c) if {
-	c.git.subcommand in {"diff", "show"}
-	starts_nothing(c.git)
+git_reads(c) if c.text == "git --version"
+
+git_ways := {
+	"describe": "tells", "log": "tells", "ls-files": "tells", "rev-parse": "tells", "shortlog": "tells", "status": "tells",
+	"diff": "names", "show": "names",
+	"branch": "lists", "tag": "lists", "remote": "lists", "stash": "lists", "worktree": "lists", "config": "lists",
+}
+
+git_tells("tells", c) if {a | some a in c.git.args} - git_flags == set()
+
+git_tells("tells", c) if [a | some a in c.args; not a.value in git_flags; not git_word(c.git.subcommand, a)] == []
+
+git_tells("names", c) if {
 	lists_names(c.git)
-	[a | some a in c.args; not a.value in git_flags; not git_word(a)] == []
+	not names_object(c.git)
+	[a | some a in c.args; not a.value in git_flags; not git_word(c.git.subcommand, a)] == []
 }
 
-git_reads(c) if {
-	c.git.subcommand in {"branch", "tag", "remote", "stash", "worktree", "config"}
-	starts_nothing(c.git)
-	git_lists(c.git)
-}
-
-git_reads(c) if {
-	c.git.subcommand == ""
-	c.text == "git --version"
-}
-
-starts_nothing(g) if {
-	g.runs_program == false
-	g.globals == []
-}
+git_tells("lists", c) if git_lists(c.git)
 
 # one regular form each of what lists names
 git_lists(g) if {
@@ -47,7 +44,7 @@ git_lists(g) if {
 	}
 }
 
-git_lists(g) if [g.subcommand, concat(" ", g.args)] in {["remote", ""], ["stash", "list"], ["worktree", "list"], ["config", "user.name"], ["config", "user.email"]}
+git_lists(g) if [g.subcommand, concat(" ", g.args)] in {["remote", ""], ["remote", "-v"], ["remote", "--verbose"], ["stash", "list"], ["worktree", "list"], ["config", "user.name"], ["config", "user.email"]}
 
 # without one of these git diff and git show print contents
 lists_names(g) if {
@@ -55,21 +52,39 @@ lists_names(g) if {
 	a in {"--stat", "--shortstat", "--numstat", "--name-only", "--name-status", "--no-patch", "-s"}
 }
 
+# The id of a file's contents prints them, whatever else is asked for; a commit
+# is named by a branch or a tag.
+names_object(g) if {
+	some a in g.args
+	regex.match(`(?i)(^|-g|\.\.)[0-9a-f]{4,64}([^0-9a-z]|$)`, a)
+}
+
 # no pathspec magic (:/x) and no contents of a revision (HEAD:x)
-git_word(a) if {
+git_word(_, a) if {
 	plain_word(a)
 	not contains(a.value, ":")
 }
 
-git_word(a) if {
+git_word(subcommand, a) if {
 	a.flag == true
-	regex.match(`^(-[0-9]{1,4}|--(since|until|author|abbrev|max-count)=[A-Za-z0-9@._ -]*)$`, a.value)
+	regex.match(git_options[subcommand], a.value)
+}
+
+git_options := {
+	"describe": `^(--abbrev=[0-9]+|--match=[A-Za-z0-9.*_-]+)$`,
+	"diff": `^-s$`,
+	"log": `^(-s|-[0-9]{1,4}|-n[0-9]{1,4}|--(since|until|after|before|author|grep|abbrev|max-count|date)=[A-Za-z0-9@:._ -]*|--(pretty|format)=[A-Za-z0-9%:,.()<> |/_-]*)$`,
+	"ls-files": `^-[com]+$`,
+	"rev-parse": `^--(short=[0-9]+|git-dir|show-prefix)$`,
+	"shortlog": `^(-[snec]+|--(since|until)=[A-Za-z0-9@:._ -]*)$`,
+	"show": `^(-s|--(pretty|format)=[A-Za-z0-9%:,.()<> |/_-]*)$`,
+	"status": `^(-[sb]+|-u(no|all|normal)|--(porcelain|untracked-files|ignored)=[a-z0-9]+|--ignored)$`,
 }
 
 git_flags := {
-	"--", "-s", "-b", "-w", "-1", "-n", "-a", "-q", "-e", "--short", "--branch", "--porcelain", "--long", "--stat",
+	"--", "-b", "-w", "-1", "-n", "-a", "-q", "-e", "--short", "--branch", "--porcelain", "--long", "--stat",
 	"--shortstat", "--numstat", "--oneline", "--graph", "--all", "--decorate", "--name-only", "--name-status",
 	"--cached", "--staged", "--others", "--modified", "--exclude-standard", "--no-color", "--no-ext-diff",
 	"--no-textconv", "--no-patch", "--abbrev-ref", "--show-toplevel", "--is-inside-work-tree", "--tags", "--always",
-	"--no-pager", "--no-merges", "--merges", "--reverse", "--ignore-all-space", "--dirty", "--first-parent", "-sn",
+	"--no-pager", "--no-merges", "--merges", "--reverse", "--ignore-all-space", "--dirty", "--first-parent",
 }

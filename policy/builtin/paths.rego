@@ -16,6 +16,7 @@ about_paths contains {
 } if {
 	some p in input.paths
 	p.protected
+	not shell_pattern(p)
 }
 
 about_paths contains {
@@ -26,18 +27,56 @@ about_paths contains {
 	some p in input.paths
 	p.hardlink
 	not p.protected
+	not shell_pattern(p)
 }
 
 about_paths contains {
 	"effect": "deny", "rule": "paths.protected", "severity": "critical",
-	"reason": sprintf("the pattern %s could name a secret file", [short(p.raw)]),
+	"reason": sprintf("the pattern %s meets %s", [short(p.raw), met(p)]),
 	"agent_message": "Write a narrower pattern or the names themselves, such as *.go; patterns that also meet secret files are refused.",
 } if {
-	input.tool.name == "Bash"
 	some p in input.paths
-	p.glob.matches_protected
-	not p.protected
+	shell_pattern(p)
+	meets_secret(p)
+	not p.arg in listed
 }
+
+# ls * tells names, which are no secrets.
+about_paths contains {
+	"effect": "ask", "rule": "paths.names", "severity": "low",
+	"reason": sprintf("the pattern %s meets %s, and its name or size is shown", [short(p.raw), met(p)]),
+	"agent_message": "Use ls without a pattern, or a narrower one such as *.go, which no secret file meets.",
+} if {
+	some p in input.paths
+	shell_pattern(p)
+	meets_secret(p)
+	p.arg in listed
+	not satisfied
+}
+
+shell_pattern(p) if {
+	input.tool.name == "Bash"
+	not is_null(p.glob)
+}
+
+meets_secret(p) if true in {p.protected, p.hardlink, p.glob.matches_protected}
+
+met(p) := short(sprintf("%s (%s)", [p.glob.protected, p.protected_by])) if p.glob.protected != ""
+
+met(p) := "what may be a secret file" if p.glob.protected == ""
+
+# patterns that programs are given which read no contents, or only count them;
+# one that spells a secret is not among them
+listed := {p.arg |
+	some c in input.bash.commands
+	names_only(c)
+	some a in c.args
+	p := a.path
+	p.mode == "read"
+	p.protected_by != "pattern"
+}
+
+names_only(c) if c.name.basename in {"ls", "du", "stat", "wc"}
 
 about_paths contains {
 	"effect": "deny", "rule": "paths.write_outside", "severity": "high",
@@ -48,11 +87,12 @@ about_paths contains {
 	p.mode == "write"
 	p.resolved
 	not p.inside
+	p.abs != "/dev/null"
 }
 
 about_paths contains {
 	"effect": "ask", "rule": "paths.unresolved", "severity": "medium",
-	"reason": sprintf("nobody can tell where %s leads", [short(p.raw)]),
+	"reason": leads_nowhere(p),
 	"agent_message": "Give a plain path inside the workspace, without odd characters.",
 } if {
 	input.tool.name != "Bash"
@@ -86,6 +126,7 @@ about_paths contains {
 leads_out(p) if {
 	p.resolved
 	not p.inside
+	p.abs != "/dev/null"
 }
 
 # a pattern outside is not looked into, so it is not certain
@@ -105,14 +146,24 @@ about_paths contains {
 	not satisfied
 }
 
+leads_nowhere(p) := sprintf("nobody can tell where %s leads", [short(p.raw)]) if p.raw != ""
+
+leads_nowhere(p) := "the call names no path, or not by a text" if p.raw == ""
+
 about_paths contains {
 	"effect": "ask", "rule": "paths.look_alike", "severity": "high",
-	"reason": sprintf("%s mixes letters of several alphabets or holds characters nobody sees", [short(p.raw)]),
+	"reason": sprintf("%s %s", [short(p.raw), odd_letters[flag]]),
 	"agent_message": "Spell the path with plain letters, as it is listed by Glob or ls.",
 } if {
 	some p in input.paths
 	some flag in p.flags
-	flag in {"mixed_script", "control", "invisible"}
+	odd_letters[flag]
+}
+
+odd_letters := {
+	"mixed_script": "mixes letters of several alphabets in one word, so it may not be what it looks like",
+	"control": "holds a control character, such as a new line, a tab or a NUL",
+	"invisible": "holds characters nobody sees",
 }
 
 # A word of a shell command need not be a path; one that leads to something is.

@@ -4,22 +4,54 @@ of_paths contains [call(tool, {"paths": [path(changes)]}), want] if {
 	some [tool, changes, want] in [
 		["Read", {}, "allow:reads.inside"],
 		["Read", {"flags": ["home", "tilde"]}, "allow:reads.inside"],
-		["Glob", {"glob": {"pattern": "**/*.go", "matches_protected": false, "matches": [], "truncated": false}}, "allow:reads.inside"],
+		["Glob", {"glob": {"pattern": "**/*.go", "matches_protected": false, "matches": [], "protected": "", "truncated": false}}, "allow:reads.inside"],
 		["Read", {"protected": true, "protected_by": "env_file"}, "deny:paths.protected"],
 		["Read", {"hardlink": true}, "deny:paths.protected"],
-		["Bash", {"glob": {"pattern": "*", "matches_protected": true, "matches": [], "truncated": false}, "resolved": false}, "deny:paths.protected"],
+		["Bash", {"glob": {"pattern": "*", "matches_protected": true, "matches": [], "protected": "", "truncated": false}, "resolved": false}, "deny:paths.protected"],
 		["Write", {"mode": "write", "inside": false}, "deny:paths.write_outside"],
 		["Bash", {"raw": "/dev/tcp/h/1", "inside": false}, "deny:egress.raw"],
 		["Read", {"resolved": false, "inside": false}, "ask:paths.unresolved"],
 		["Bash", {"mode": "write", "resolved": false, "inside": false}, "ask:paths.write_unresolved"],
 		["Read", {"inside": false, "exists": false}, "ask:paths.read_outside"],
 		["Bash", {"inside": false}, "ask:paths.read_outside"],
-		["Bash", {"inside": false, "resolved": false, "glob": {"pattern": "../*", "matches_protected": false, "matches": [], "truncated": true}}, "ask:paths.read_outside"],
+		["Bash", {"inside": false, "resolved": false, "glob": {"pattern": "../*", "matches_protected": false, "matches": [], "protected": "", "truncated": true}}, "ask:paths.read_outside"],
 		["Read", {"sensitive": true, "sensitive_by": "key_file"}, "ask:paths.sensitive"],
 		["Edit", {"mode": "write", "sensitive": true, "sensitive_by": "agent_instructions"}, "ask:paths.sensitive"],
 		["Read", {"flags": ["mixed_script"]}, "ask:paths.look_alike"],
 		["Write", {"mode": "write", "protected": true, "protected_by": "cli_settings"}, "deny:paths.protected"],
 	]
+}
+
+met(program, glob) := rules(shell(static_not(command(program, [pattern("*", glob)]))))
+
+test_patterns_that_meet_secrets if {
+	secret := {"matches_protected": true, "protected": "/w/.env"}
+	"deny:paths.protected" in met("cat", secret)
+	every program in ["ls", "du", "wc", "stat"] {
+		"ask:paths.names" in met(program, secret)
+		not "deny:paths.protected" in met(program, secret)
+	}
+	not "ask:paths.names" in met("ls", {})
+	met_names := {d.reason | some d in decisions(shell(static_not(command("cat", [pattern("*", secret)])))); d.rule == "paths.protected"}
+	met_names == {"the pattern * meets /w/.env ()"}
+	unseen := {d.reason | some d in decisions(shell(static_not(command("cat", [pattern("*", {"matches_protected": true})])))); d.rule == "paths.protected"}
+	unseen == {"the pattern * meets what may be a secret file"}
+}
+
+reasons_of(changes) := {d.reason | some d in decisions(call("Read", {"paths": [path(changes)]})); d.rule in {"paths.unresolved", "paths.look_alike"}}
+
+test_reasons_of_odd_paths if {
+	reasons_of({"raw": "", "resolved": false, "inside": false}) == {"the call names no path, or not by a text"}
+	reasons_of({"flags": ["control"]}) == {"p holds a control character, such as a new line, a tab or a NUL"}
+	reasons_of({"flags": ["invisible"]}) == {"p holds characters nobody sees"}
+}
+
+test_the_null_device if {
+	null_device := {"raw": "/dev/null", "abs": "/dev/null", "inside": false}
+	every mode in ["read", "write"] {
+		met := rules(call("Bash", {"paths": [path(object.union(null_device, {"mode": mode}))]}))
+		met & {"ask:paths.read_outside", "deny:paths.write_outside", "context:flow.private"} == set()
+	}
 }
 
 test_paths if fails(of_paths) == set()

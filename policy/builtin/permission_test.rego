@@ -11,18 +11,20 @@ call(tool, changes) := object.union(
 		"paths_plain": all_plain(object.get(changes, "paths", [])),
 		"bash": {"ok": tool != "Bash", "reason": "", "commands": [], "features": {"glob": false, "mixed_script": false, "metadata": false}},
 		"url": {"scheme": "", "host": "", "port": "", "ip_kind": "none"},
-		"allowed_by_caller": {"matched": false, "rule": "", "specific": false},
+		"allowed_by_caller": {"matched": false, "rule": "", "partly": false, "specific": false},
 		"disallowed_by_caller": {"matched": false, "rule": "", "specific": false},
 	},
 	changes,
 )
 
 path(changes) := object.union(
-	{"arg": "", "raw": "p", "abs": "/w/p", "real": "/w/p", "inside": true, "root": "/w", "resolved": true, "exists": true, "symlink": false, "hardlink": false, "nlink": 1, "flags": [], "glob": null, "mode": "read", "protected": false, "protected_by": "", "sensitive": false, "sensitive_by": "", "is_root": false},
+	{"arg": "", "raw": "p", "abs": "/w/p", "real": "/w/p", "inside": true, "root": "/w", "resolved": true, "exists": true, "is_dir": false, "symlink": false, "hardlink": false, "nlink": 1, "flags": [], "glob": null, "mode": "read", "protected": false, "protected_by": "", "sensitive": false, "sensitive_by": "", "is_root": false},
 	changes,
 )
 
 nowhere := path({"raw": "", "inside": false, "resolved": false})
+
+redirect(op, of) := {"op": op, "fd": -1, "target": "x", "static": true, "writes": op != "<", "heredoc": null, "path": of}
 
 word(value) := {"value": value, "static": true, "flag": startswith(value, "-"), "glob": false, "tilde": false, "brace": false, "path": null}
 
@@ -33,13 +35,20 @@ file(value, changes) := object.union(word(value), {"path": path(object.union({"r
 command(name, args) := {
 	"name": {"value": name, "static": true, "basename": name, "path": null},
 	"text": concat(" ", array.concat([name], [a.value | some a in args])), "static": true, "args": args, "env": [],
-	"redirects": [], "via": [], "depth": 0, "wrapper": false, "in_substitution": false, "cwd": {"value": "/w", "known": true}, "git": null,
+	"redirects": [], "via": [], "depth": 0, "wrapper": false, "in_substitution": false, "cwd": {"value": "/w", "known": true}, "git": null, "allowed_by_caller": false,
 }
 
 git(subcommand, args) := object.union(command("git", [word(a) | some a in args]), {"git": {
 	"subcommand": subcommand, "globals": [], "c_options": [], "args": args, "paths": [],
-	"writes": false, "network": false, "runs_program": false,
+	"writes": false, "network": false, "runs_program": false, "program_option": false, "known": true,
+	"refspecs": [a | some a in args; subcommand == "push"; not startswith(a, "-")],
 }})
+
+# a pattern of the shell and what it meets
+pattern(value, glob) := object.union(word(value), {"static": false, "glob": true, "path": path({"raw": value, "arg": "/a", "glob": object.union(
+	{"pattern": value, "matches_protected": false, "matches": ["/w/a.go"], "protected": "", "truncated": false},
+	glob,
+)})})
 
 # what Go says of the paths of a call
 all_plain(paths) if {
@@ -51,8 +60,7 @@ all_plain(paths) if {
 		not p.sensitive
 		not p.hardlink
 		not p.glob.matches_protected
-		not "mixed_script" in p.flags
-		not "device" in p.flags
+		{flag | some flag in p.flags} & odd_flags == set()
 	}
 }
 
@@ -73,7 +81,9 @@ odd(p) if p.hardlink
 
 odd(p) if p.glob.matches_protected
 
-odd(p) if p.flags[_] in {"mixed_script", "device"}
+odd(p) if p.flags[_] in odd_flags
+
+odd_flags := {"control", "device", "invisible", "mixed_script"}
 
 shell(c) := call("Bash", {
 	"bash": {"ok": true, "commands": [c], "features": {"glob": false}},
@@ -114,6 +124,22 @@ test_specific_rule_satisfies_a_danger if {
 	push := shell(git("push", ["origin", "topic"]))
 	"ask:git.push" in rules(object.union(push, {"allowed_by_caller": {"matched": true, "rule": "Bash"}}))
 	not "ask:git.push" in rules(object.union(push, {"allowed_by_caller": {"matched": true, "specific": true}}))
+}
+
+beside(other, changes) := object.union(call("Bash", {"bash": {"ok": true, "commands": [object.union(command("npm", []), {"allowed_by_caller": true}), other]}, "allowed_by_caller": {"partly": true}}), changes)
+
+test_one_command_of_several_is_covered if {
+	"allow:dev.compound" in rules(beside(command("tail", [word("-5"), file("a.go", {})]), {}))
+	"allow:dev.compound" in rules(beside(command("pwd", []), {"bash": {"features": {"assign": true}}}))
+	"allow:dev.compound" in rules(beside(object.union(git("push", ["origin", "topic"]), {"allowed_by_caller": true}), {}))
+	not "ask:git.push" in rules(beside(object.union(git("push", ["origin", "topic"]), {"allowed_by_caller": true}), {}))
+	every other in [command("make", []), command("cat", [file("x", {"inside": false})]), command("cat", [file("x", {"sensitive": true})])] {
+		not "allow:dev.compound" in rules(beside(other, {}))
+	}
+	every changes in [{"bash": {"features": {"background": true}}}, {"bash": {"ok": false}}, {"allowed_by_caller": {"partly": false}}] {
+		not "allow:dev.compound" in rules(beside(command("pwd", []), changes))
+	}
+	not "allow:dev.compound" in rules(beside(object.union(command("npm", []), {"allowed_by_caller": true, "redirects": [redirect(">", path({"mode": "write"}))]}), {}))
 }
 
 test_tools if {

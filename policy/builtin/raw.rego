@@ -12,7 +12,7 @@ decisions contains d if {
 about_raw contains {
 	"effect": "deny", "rule": "destruction.rm_text", "severity": "critical",
 	"reason": "the shell text holds an rm -rf of a root, a home folder or a folder above",
-	"agent_message": "Delete only single folders inside the workspace, in a plain command of its own, as in: rm -r build.",
+	"agent_message": "Delete only single folders inside the workspace, in a plain command of its own, as in: rm -r build; a person is asked then.",
 } if {
 	regex.match(`\brm\s+(-\S+\s+)*-(-recursive|[a-zA-Z]*[rR][a-zA-Z]*)(\s+-\S+)*\s+["']?(/|~|\$HOME|\$\{HOME|\.\.|\.?["']?(\s|$)|\*)`, shell_text)
 }

@@ -4,7 +4,7 @@ package gatehouse.permission
 
 about.session contains {
 	"effect": "deny", "rule": "shell.own_session", "severity": "critical",
-	"reason": sprintf("%s would start or steer a session from within one", [c.name.basename]),
+	"reason": sprintf("%s starts and steers sessions, which is not done from within one", [c.name.basename]),
 	"agent_message": "Do the work in this session; use the Agent tool for a part of it. Sessions are started by the client only.",
 } if {
 	some c in input.bash.commands
@@ -24,7 +24,7 @@ about.runner contains {
 about.process contains {
 	"effect": "deny", "rule": "shell.own_session", "severity": "critical",
 	"reason": sprintf("%s would end this session or its gate", [short(c.text)]),
-	"agent_message": "End only processes this session started, by their number: kill 1234, or kill %1.",
+	"agent_message": "End only what this session started: kill %1 ends a job of the same command; a person is asked about a process by its number.",
 } if {
 	some c in input.bash.commands
 	"process" in families[c.name.basename]

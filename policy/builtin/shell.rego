@@ -25,6 +25,16 @@ decisions contains {
 	input.bash.features.mixed_script == true
 }
 
+# No rule of the caller answers this: one that names a command speaks of it in the sandbox.
+decisions contains {
+	"effect": "ask", "rule": "shell.unsandboxed", "severity": "high",
+	"reason": "the call leaves the sandbox (dangerouslyDisableSandbox)",
+	"agent_message": "Run it without dangerouslyDisableSandbox first. If the sandbox stops what is needed, say what it stopped, and a person will decide.",
+} if {
+	input.tool.name == "Bash"
+	object.get(input.tool.input, "dangerouslyDisableSandbox", false) != false
+}
+
 about.privilege contains {
 	"effect": "deny", "rule": "shell.privilege", "severity": "critical",
 	"reason": sprintf("%s asks for other rights", [c.name.basename]),
@@ -68,7 +78,7 @@ about.service contains {
 about.environment contains {
 	"effect": "ask", "rule": "shell.environment", "severity": "medium",
 	"reason": "shows every environment variable, some of which may be secrets",
-	"agent_message": "Name the variable you need, as in: echo \"$LANG\".",
+	"agent_message": "A person is asked before the environment is shown, whole or by the variable. Say which setting you need and why; node --version and which go tell of tools without it.",
 } if {
 	some c in input.bash.commands
 	prints_environment(c)

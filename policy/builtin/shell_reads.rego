@@ -1,4 +1,5 @@
 # Shell commands that only read, spelt so plainly that nothing else can happen.
+# What each program may be told is in reading.rego.
 package gatehouse.permission
 
 decisions contains {"effect": "allow", "rule": "shell.reads"} if {
@@ -10,13 +11,77 @@ decisions contains {"effect": "allow", "rule": "shell.reads"} if {
 # The first command is looked up first: most texts end there.
 shell_reads if {
 	reading[input.bash.commands[0].name.basename]
+	all_read
+}
+
+# npm is everyday work, so it is no program that reads
+shell_reads if {
+	input.bash.commands[0].text in {"npm --version", "npm -v"}
+	all_read
+}
+
+# find … | xargs wc counts the lines of program text. Nothing stands before find,
+# so nothing else is read by xargs.
+shell_reads if {
+	count(input.bash.commands) == 3
+	regex.match(finds_sources, input.bash.commands[0].text)
+	regex.match(`^xargs( -[0r])* wc( -[clmwL]+)*$`, input.bash.commands[1].text)
+	input.bash.ok
+	calm
+	input.paths_plain
+	reads(input.bash.commands[0])
+	unadorned(input.bash.commands[1])
+	input.bash.commands[1].redirects == []
+	opens_no_file(input.bash.commands[2].redirects)
+}
+
+finds_sources := `^find( [A-Za-z0-9_./][A-Za-z0-9_./-]*)*( -type f| -maxdepth [0-9]+)* -i?name \*\.([ch]|go|py|rs|js|ts|[jt]sx|java|rb|php|cs|kt|sh|md|html|css)( -type f| -print0?)*$`
+
+# Most texts that read end here: it is what follows for commands without
+# redirections and patterns, with less to look at.
+all_read if {
+	input.paths_plain
 	input.bash.ok
 	not true in input.bash.features
-	nothing_said_of_paths
 	every c in input.bash.commands {
-		plain(c)
+		[c.static, c.in_substitution, c.env, c.via, c.redirects] == [true, false, [], [], []]
+		c.name.value == c.name.basename
 		only_reads(reading[c.name.basename], c)
 	}
+}
+
+all_read if {
+	input.bash.ok
+	calm
+	nothing_said_of_paths
+	every c in input.bash.commands {
+		reads(c)
+	}
+}
+
+reads(c) if {
+	plain(c)
+	only_reads(reading[c.name.basename], c)
+}
+
+reads(c) if {
+	plain(c)
+	tells_version[c.text]
+}
+
+# python -v tells of every file it loads, and goes on
+tells_version := {
+	"node --version", "node -v", "npm --version", "npm -v",
+	"python --version", "python -V", "python3 --version", "python3 -V",
+}
+
+# no substitution, loop, background job and the like
+calm if not true in input.bash.features
+
+# patterns are looked at word by word, and $? tells nothing
+calm if {
+	true in input.bash.features
+	{f | some f, true in input.bash.features} - {"glob", "param"} == set()
 }
 
 # words that name no file at all, or plain ones
@@ -24,9 +89,52 @@ nothing_said_of_paths if input.paths_plain
 
 nothing_said_of_paths if input.paths == []
 
-# plain: the very program of that name, no assignment, no file opened by a redirection
+nothing_said_of_paths if {
+	input.paths_plain == false
+	every p in input.paths {
+		harmless_path(p)
+	}
+}
+
+harmless_path(p) if plain_path(p)
+
+harmless_path(p) if p.abs == "/dev/null"
+
+# what --include=*.go spells is no file
+harmless_path(p) if {
+	p.protected == false
+	p.arg in {a.path.arg | some c in input.bash.commands; some a in c.args; picks_names(c, a)}
+}
+
+plain_path(p) if {
+	p.resolved
+	p.inside
+	[p.protected, p.sensitive, p.hardlink] == [false, false, false]
+	not shows_secret(p)
+	{flag | some flag in p.flags} & {"control", "device", "invisible", "mixed_script"} == set()
+}
+
+shows_secret(p) if p.glob.matches_protected
+
+# plain: the very program of that name, no assignment, no file opened for writing
 plain(c) if {
 	c.static
+	c.name.value == c.name.basename
+	c.env == []
+	c.via == []
+	c.in_substitution == false
+	opens_no_file(c.redirects)
+}
+
+plain(c) if {
+	c.static == false
+	unadorned(c)
+	every a in c.args {
+		known_word(c, a)
+	}
+}
+
+unadorned(c) if {
 	c.name.value == c.name.basename
 	c.env == []
 	c.via == []
@@ -40,95 +148,40 @@ opens_no_file(redirects) if {
 	count(redirects) > 0
 	every r in redirects {
 		r.static
-		is_null(r.path)
+		reads_or_joins(r)
 	}
 }
 
-# How a program that reads may be used. Left out is what shows whole trees (grep
-# -r, diff -r, rg), since they hold secrets, and what is told by a file of the
-# folder which program to start (cargo, go, npm, yarn).
-reading := {
-	"echo": "text", "false": "text", "pwd": "text", "true": "text", "whoami": "text", "nproc": "text", "arch": "text",
-	"printf": "format", "date": "date", "grep": "search", "find": "find", "git": "git", "which": "words",
-	"cat": "files", "head": "files", "ls": "files", "stat": "files", "tail": "files", "wc": "files", "du": "files", "nl": "files",
-	"basename": "files", "dirname": "files", "realpath": "files", "readlink": "files", "tac": "files", "rev": "files", "cmp": "files",
-	"cut": "files", "tr": "files", "seq": "files", "comm": "files", "id": "files", "uname": "files",
-	"sort": "sort", "uniq": "uniq", "diff": "diff", "file": "kind", "tree": "tree", "sha256sum": "sums", "md5sum": "sums", "cksum": "sums",
-	"node": "version", "python": "version", "python3": "version",
+# 2>&1, >/dev/null
+reads_or_joins(r) if is_null(r.path)
+
+reads_or_joins(r) if {
+	r.op == "<"
+	r.path.mode == "read"
 }
 
-only_reads("text", _)
+known_word(_, a) if a.static
 
-# printf -v NAME evaluates the subscript of NAME
-only_reads("format", c) if {
-	every a in c.args {
-		not startswith(a.value, "-")
-		not regex.match("[\\[$`]", a.value)
-	}
-}
-
-only_reads("date", c) if {
-	every a in c.args {
-		regex.match(`^(\+.*|-u|-R|--utc|-I[a-z]*)$`, a.value)
-	}
-}
-
-only_reads("version", c) if {
-	count(c.args) == 1
-	c.args[0].value in {"--version", "-V", "-v"}
-}
-
-only_reads("git", c) if git_reads(c)
-
-only_reads("files", c) if {
-	every a in c.args {
-		file_or_flag(a)
-	}
-}
-
-# uniq writes its second file
-only_reads("uniq", c) if {
-	count([a | some a in c.args; not a.flag]) < 2
-	every a in c.args {
-		takes("uniq", a)
-	}
-}
-
-only_reads(way, c) if {
-	way in {"words", "search", "find", "sort", "diff", "kind", "tree", "sums"}
-	every a in c.args {
-		takes(way, a)
-	}
-}
-
-file_or_flag(a) if plain_word(a)
-
-file_or_flag(a) if {
-	a.flag
-	regex.match(`^(-[A-Za-z0-9]*|--[a-z-]+|--(lines|bytes|color|sort|time)=[A-Za-z0-9+-]*)$`, a.value)
-}
-
-takes(_, a) if plain_word(a)
-
-takes(way, a) if {
-	a.flag == true
-	regex.match(flags[way], a.value)
-}
-
-flags := {
-	"words": `^-a$`,
-	"search": `^(-[ivnclhHowxEFqse]+|-[ABCm][0-9]*|--)$`,
-	"find": `^(-(i?name|i?path|type|maxdepth|mindepth|not|and|or|o|a|print|print0|size|empty|mtime|mmin|newer|prune|readable|writable|executable|depth))$`,
-	"sort": `^-[bdfghinruVMRc]*(k[0-9.,]*[a-zA-Z]*)?$|^-t.?$`,
-	"uniq": `^-[cdiu]+$`,
-	"diff": `^(-[uqNbBwyia]+|-U[0-9]+|--brief|--unified|--stat)$`,
-	"kind": `^(-[bihL]+|--brief|--mime|--mime-type)$`,
-	"tree": `^-[adfiCshpugDtrL]+$`,
-	"sums": `^-b$`,
-}
-
-# a word that names a plain file; an option with a file (--output=x) is none
-plain_word(a) if {
+# a pattern that was resolved, and meets nothing that reads like an option
+known_word(_, a) if {
 	a.flag == false
-	a.path.mode == "read" # null has none
+	not is_null(a.path)
+	a.path.glob.truncated == false
+	every m in a.path.glob.matches {
+		not contains(m, "/-")
+	}
+}
+
+known_word(c, a) if picks_names(c, a)
+
+known_word(c, _) if {
+	c.name.basename == "echo"
+	regex.match("^[^$`]*(\\$\\?[^$`]*)+$", shell_text)
+}
+
+# grep --include=*.go says which names, and no shell finds a file of that name
+picks_names(c, a) if {
+	c.name.basename == "grep"
+	regex.match(`^--(include|exclude|exclude-dir)=[A-Za-z0-9_.*{},-]+$`, a.value)
+	not is_null(a.path)
 }

@@ -38,6 +38,16 @@ of_commands contains [words(name, args), want] if {
 		["rm", ["-r", "x"], "ask:destruction.rm_recursive"],
 		["find", ["x", "-delete"], "ask:destruction.undo"],
 		["find", ["-H", "-name", "x", "-delete"], "deny:destruction.find_delete"],
+		["find", ["-L", "x", "-delete"], "deny:destruction.find_delete"],
+		["find", ["x", "-follow", "-delete"], "deny:destruction.find_delete"],
+		["find", ["-files0-from", "x"], "ask:shell.computed"],
+		["grep", ["-r", "x"], "ask:paths.tree"],
+		["grep", ["--recursive", "x", "--include=*.env"], "ask:paths.tree"],
+		["diff", ["-r", "a", "b"], "ask:paths.tree"],
+		["rg", ["-uuu", "x"], "ask:paths.tree"],
+		["rg", ["--hidden", "x"], "ask:paths.tree"],
+		["rg", ["--no-ignore", "x"], "ask:paths.tree"],
+		["curl", ["http://localhost:80/"], "ask:egress.network"],
 		["terraform", ["destroy"], "ask:destruction.undo"],
 		["kubectl", ["delete", "x"], "ask:destruction.undo"],
 		["aws", ["s3", "rm", "s3://b"], "ask:destruction.undo"],
@@ -105,6 +115,7 @@ test_specific_rules_answer_every_ask if {
 		startswith(want, "ask:")
 		some r in rules(object.union(doc, {"allowed_by_caller": {"matched": true, "specific": true, "rule": "r"}}))
 		startswith(r, "ask:")
+		not r in {"ask:paths.tree", "ask:shell.computed"} # which no rule answers
 	}
 	asked == set()
 }
@@ -117,6 +128,24 @@ test_rm_reaches_too_far if {
 	"ask:destruction.rm_unknown" in rules(shell(command("rm", [unknown])))
 	"deny:destruction.rights" in rules(shell(command("chmod", [word("-R"), word("777"), file("/", {"is_root": true, "inside": false})])))
 	not "deny:destruction.rights" in rules(shell(command("chmod", [word("-R"), word("755"), file("src", {})])))
+}
+
+searched(program, args) := "ask:paths.tree" in rules(shell(command(program, args)))
+
+test_trees if {
+	searched("grep", [word("-rn"), word("x"), file(".", {"is_root": true})])
+	not searched("grep", [word("-rn"), word("x"), file("src", {})])
+	not searched("grep", [word("-rn"), word("--include=*.go"), word("x"), file(".", {"is_root": true})])
+	searched("grep", [word("-r"), file("x", {})]) # the first word is no folder
+	not searched("grep", [word("-n"), word("x")])
+	not searched("rg", [word("x")])
+}
+
+reached(host) := {d.reason | some d in decisions(words("curl", [host])); d.rule == "egress.network"}
+
+test_what_is_reached if {
+	reached("http://localhost:1/") == {"curl http://localhost:1/ reaches a service of this machine"}
+	reached("http://localhost.example.com/") == {"curl http://localhost.example.com/ reaches another host"}
 }
 
 test_find_delete if {
@@ -167,6 +196,16 @@ test_facts_of_the_text if {
 	"deny:egress.dns" in rules(shell(object.union(command("dig", []), {"static": false})))
 	"ask:egress.network" in rules(shell(command("rsync", [unknown])))
 	"deny:egress.metadata" in rules(raw("curl x; eval http://METADATA.google.internal"))
+}
+
+unsandboxed(value) := call("Bash", {"tool": {"input": {"command": "make", "dangerouslyDisableSandbox": value}}, "allowed_by_caller": {"matched": true, "specific": true, "rule": "r"}})
+
+test_leaving_the_sandbox if {
+	every value in [true, "true", 1, null] {
+		"ask:shell.unsandboxed" in rules(unsandboxed(value))
+	}
+	not "ask:shell.unsandboxed" in rules(unsandboxed(false))
+	not "ask:shell.unsandboxed" in rules(raw("make"))
 }
 
 test_contents_of_computed_files if {

@@ -33,7 +33,16 @@ curl_sends(word, value) if {
 curl_sends(word, _) if regex.match(`^(-[#0-9BGIJLMNORSVZafgijklnpqsv]*F|--form=).*=[@<]`, word)
 
 # a file of options may hold any of them
-curl_sends(word, _) if regex.match(`^(-[#0-9BGIJLMNORSVZafgijklnpqsv]*K|--conf)`, word)
+about.curl contains {
+	"effect": "deny", "rule": "egress.upload", "severity": "critical",
+	"reason": sprintf("%s takes its options from a file, which may send any other", [short(c.text)]),
+	"agent_message": "Write curl's options out, without -K and --config; a person is asked before a page is fetched.",
+} if {
+	some c in input.bash.commands
+	c.name.basename == "curl"
+	some a in c.args
+	regex.match(`^(-[#0-9BGIJLMNORSVZafgijklnpqsv]*K|--conf)`, a.value)
+}
 
 about.wget contains upload(c) if {
 	some c in input.bash.commands
@@ -88,18 +97,13 @@ remote(word) if regex.match(`^([^/@:]+@)?[^/:]{2,}:|^[a-z]+://`, word)
 about.cloud contains upload(c) if {
 	some c in input.bash.commands
 	"cloud" in families[c.name.basename]
-	some i, a in c.args
-	a.value in {"cp", "mv", "sync", "rsync", "copy", "copyto", "move", "put", "upload", "upload-batch", "put-object"}
-	sends_to_cloud(c, i)
+	words := [a.value | some a in c.args; not a.flag]
+	at := min({i | some i, word in words; word in {"cp", "mv", "sync", "rsync", "copy", "copyto", "move", "put", "upload", "upload-batch", "put-object"}})
+	not downloads(array.slice(words, at + 1, count(words)))
 }
 
-# The last word that is no option is where it goes; of programs that take two
-# places, only a folder of this machine as the last one is a download.
-sends_to_cloud(c, i) if {
-	words := [a.value | some j, a in c.args; j > i; not a.flag]
-	not downloads(words)
-}
-
+# Of programs that take two places, only a folder of this machine as the last
+# one is a download.
 downloads(words) if {
 	count(words) > 1
 	regex.match(`^(s3|gs|https?|[a-z0-9_-]{2,}):`, words[0])

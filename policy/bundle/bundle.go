@@ -19,8 +19,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -33,7 +35,8 @@ const (
 	DefaultMaxBytes = 8 << 20  // of the archive, and of all that is unpacked from it
 	MaxMaxBytes     = 64 << 20 // the most that may be configured
 	maxFiles        = 2000
-	maxRevision     = 128 // bytes of a manifest's revision
+	maxRevision     = 128     // bytes of a manifest's revision
+	maxSerial       = 1 << 53 // what every reader of JSON tells apart
 )
 
 // Bundle is a verified bundle. It is not changed once made.
@@ -42,6 +45,7 @@ type Bundle struct {
 	Digest   string            // SHA-256 of the archive, hexadecimal
 	Modules  map[string]string // text by name: "bundle/" and the path inside
 	Data     map[string]any    // what lies below cfg
+	Serial   int64             // metadata.serial of its manifest; 0: it has none
 
 	raw  []byte
 	etag string // the server's, when it came from one
@@ -90,7 +94,11 @@ func accept(read opa.Bundle) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bundle{Revision: read.Manifest.Revision, Modules: map[string]string{}, Data: data}
+	serial, err := serialOf(read.Manifest.Metadata)
+	if err != nil {
+		return nil, fmt.Errorf(".manifest: %w", err)
+	}
+	b := &Bundle{Revision: read.Manifest.Revision, Modules: map[string]string{}, Data: data, Serial: serial}
 	for _, m := range read.Modules {
 		b.Modules["bundle/"+strings.TrimPrefix(m.Path, "/")] = string(m.Raw)
 	}
@@ -118,6 +126,27 @@ func checkManifest(m opa.Manifest) error {
 		}
 	}
 	return nil
+}
+
+// serialOf reads the number that says which of two bundles is the later one.
+func serialOf(metadata map[string]any) (int64, error) {
+	given, there := metadata["serial"]
+	if !there {
+		return 0, nil
+	}
+	var n int64
+	switch number := given.(type) {
+	case json.Number:
+		n, _ = number.Int64() // 0 for what is none
+	case float64:
+		if number == math.Trunc(number) && number <= maxSerial {
+			n = int64(number)
+		}
+	}
+	if n < 1 || n > maxSerial {
+		return 0, fmt.Errorf("metadata.serial %.40q: want a whole number from 1 to %d", fmt.Sprint(given), int64(maxSerial))
+	}
+	return n, nil
 }
 
 func versions(by map[string]int) []int {

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"strconv"
 
 	"github.com/gatehouse-mcp/gatehouse/internal/regular"
 )
@@ -20,6 +20,9 @@ type cache struct {
 	name   string // of the files, without ending
 }
 
+// maxSerialText bounds the file of the serial, in bytes.
+const maxSerialText = 32
+
 func newCache(folder, url string) cache {
 	sum := sha256.Sum256([]byte(url))
 	return cache{folder: folder, name: hex.EncodeToString(sum[:8])}
@@ -27,7 +30,7 @@ func newCache(folder, url string) cache {
 
 func (c cache) path(ending string) string { return filepath.Join(c.folder, c.name+ending) }
 
-// load returns the copy and the etag it came with; no copy is no error.
+// load returns the copy; no copy is no error.
 func (c cache) load(k *Key, maxBytes int64) (*Bundle, error) {
 	if c.folder == "" {
 		return nil, nil
@@ -43,11 +46,25 @@ func (c cache) load(k *Key, maxBytes int64) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("copy of the bundle in %s: %w", c.path(".tar.gz"), err)
 	}
-	line, _ := regular.Read(c.path(".etag"), maxEtag+sha256.Size*2+1)
-	if digest, etag, ok := strings.Cut(string(line), " "); ok && digest == b.Digest {
-		b.etag = etag // of these very bytes: the files are not written at once
-	}
 	return b, nil
+}
+
+// serial returns the highest serial that was in force so far; none is 0.
+func (c cache) serial() (int64, error) {
+	if c.folder == "" {
+		return 0, nil
+	}
+	text, err := regular.Read(c.path(".serial"), maxSerialText)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err == nil {
+		var n int64
+		if n, err = strconv.ParseInt(string(text), 10, 64); err == nil {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("serial of the last bundle: %w", err)
 }
 
 // store replaces the copy, readable by the owner alone.
@@ -61,8 +78,12 @@ func (c cache) store(b *Bundle) error {
 	if err := replace(c.path(".tar.gz"), b.raw); err != nil {
 		return fmt.Errorf("copy of the bundle: %w", err)
 	}
-	if err := replace(c.path(".etag"), []byte(b.Digest+" "+b.etag)); err != nil {
-		return fmt.Errorf("etag of the bundle: %w", err)
+	// Servers that share the folder: what another one has seen counts too.
+	if last, err := c.serial(); err == nil && b.Serial <= last {
+		return nil
+	}
+	if err := replace(c.path(".serial"), strconv.AppendInt(nil, b.Serial, 10)); err != nil {
+		return fmt.Errorf("serial of the bundle: %w", err)
 	}
 	return nil
 }

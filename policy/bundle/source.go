@@ -42,6 +42,7 @@ type Source struct {
 	mu       sync.Mutex
 	newest   *Bundle // the last one that was verified
 	good     *Bundle // the last one in force, here or in an earlier run
+	serial   int64   // the highest one in force so far; 0: none had one
 	failures int     // in a row
 }
 
@@ -77,13 +78,18 @@ func (s *Source) Remote() bool { return s.fetch != nil }
 // Recall verifies the copy of an earlier run, where there is one. Call it before
 // the first Refresh.
 func (s *Source) Recall() error {
+	serial, unread := s.cache.serial()
 	b, err := s.cache.load(s.key, s.o.MaxBytes)
+	if b != nil && b.Serial < serial {
+		b, err = nil, fmt.Errorf("copy of the bundle in %s: %w", s.cache.path(".tar.gz"), olderError{b.Serial, serial})
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.serial = serial
 	if b != nil {
-		s.good = b
+		s.good, s.serial = b, b.Serial
 	}
-	return err
+	return errors.Join(unread, err)
 }
 
 // Refresh gets and verifies what is there now, and reports whether that is
@@ -97,6 +103,9 @@ func (s *Source) Refresh(ctx context.Context) (changed bool, err error) {
 		return false, fmt.Errorf("bundle: %w", err)
 	}
 	s.failures = 0
+	if b.Serial < s.serial {
+		return false, fmt.Errorf("bundle: %s: %w", s.place(), olderError{b.Serial, s.serial})
+	}
 	last := cmp.Or(s.newest, s.good)
 	changed = s.newest == nil || b.Digest != last.Digest
 	if changed || b.etag != last.etag {
@@ -118,7 +127,7 @@ func (s *Source) get(ctx context.Context) (*Bundle, error) {
 		return b, nil
 	}
 	s.mu.Lock()
-	last := cmp.Or(s.newest, s.good)
+	last := s.newest // never the copy: whether that is the newest, a whole answer has to say once
 	s.mu.Unlock()
 	etag := ""
 	if last != nil {
@@ -133,10 +142,33 @@ func (s *Source) get(ctx context.Context) (*Bundle, error) {
 	}
 	b, err := Read(raw, s.key, s.o.MaxBytes)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown(s.fetch.url), err)
+		return nil, fmt.Errorf("%s: %w", s.place(), err)
 	}
 	b.etag = etag
 	return b, nil
+}
+
+// place is where bundles come from, as logs may show it.
+func (s *Source) place() string {
+	if s.fetch == nil {
+		return s.o.File
+	}
+	return shown(s.fetch.url)
+}
+
+// olderError is why a bundle that verifies is not taken.
+type olderError struct{ has, want int64 }
+
+func (e olderError) Error() string {
+	return fmt.Sprintf("metadata.serial %d (0: it has none) is below %d, that of the last bundle in force; give what is to be in force a higher one", e.has, e.want)
+}
+
+// Proven reports whether b is, byte for byte, the last bundle in force, here or
+// in an earlier run.
+func (s *Source) Proven(b *Bundle) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.good != nil && s.good.Digest == b.Digest
 }
 
 // Candidates are the bundles to try, best first: the newest, then the last good
@@ -158,8 +190,8 @@ func (s *Source) Candidates() []*Bundle {
 // over the network. The error is of that copy alone.
 func (s *Source) InForce(b *Bundle) error {
 	s.mu.Lock()
-	same := s.good != nil && s.good.Digest == b.Digest && s.good.etag == b.etag
-	s.good = b
+	same := s.good != nil && s.good.Digest == b.Digest
+	s.good, s.serial = b, max(s.serial, b.Serial)
 	s.mu.Unlock()
 	if same {
 		return nil

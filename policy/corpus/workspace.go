@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // files are what the calls meet, below the folder given to [Workspace]. None
@@ -13,6 +14,7 @@ var files = []string{
 	"work/src/a.go", "work/src/b/c.go", "work/docs/guide.md", "work/build/out.o",
 	"work/.env", "work/.env.example", "work/server.pem", "work/tls.key", "work/secrets.yaml",
 	"work/.claude/settings.json", "work/.claude/commands/x.md", "work/.git/HEAD", "work/.git/config", "work/.git/index",
+	"work/lib/a.go", "work/lib/.git/HEAD", "work/lib/.git/config",
 	"outside/notes.txt", "home/.ssh/id_rsa", "home/.aws/credentials", "home/.netrc", "home/.npmrc", "home/.kube/config",
 	"home/.claude/.credentials.json", "home/.bashrc",
 }
@@ -21,10 +23,14 @@ var contents = map[string]string{
 	"work/main.go":     "package main\n\nfunc main() {}\n",
 	"work/.git/HEAD":   "ref: refs/heads/main\n",
 	"work/.git/config": "[core]\n\trepositoryformatversion = 0\n",
+	"work/.git/index":  "DIRC\x00\x00\x00\x02" + strings.Repeat("\x00", 24), // of no file
+
+	"work/lib/.git/HEAD":   "ref: refs/heads/main\n",
+	"work/lib/.git/config": "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = x\n",
 }
 
 // Workspace makes the files the calls are about below top, an empty folder: a
-// session's root with a git repository, links and a hard link, a home folder and
+// session's root with a git repository and another within, links and a hard link, a home folder and
 // a folder outside of both. It returns the resolved root and home.
 func Workspace(top string) (root, home string, err error) {
 	if top, err = filepath.EvalSymlinks(top); err != nil {

@@ -66,6 +66,9 @@ type Entry struct {
 	// Hide are JSON pointers into the event whose values are never written,
 	// whatever the masks say.
 	Hide []string
+	// Replace puts other values in the place of some, before anything else reads
+	// the event.
+	Replace []MaskOp
 	// Mask returns what is to be left out of the event it is shown. nil: nothing.
 	Mask func(ctx context.Context, event json.RawMessage) ([]MaskOp, error)
 }
@@ -155,8 +158,9 @@ func (l *Log) run() {
 			}
 			l.queued.Add(-int64(e.Size))
 			l.writer.add(e)
-		case <-tick.C:
+		case now := <-tick.C:
 			l.writer.flush()
+			l.writer.files.pruneDue(now)
 		}
 	}
 }

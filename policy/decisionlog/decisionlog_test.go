@@ -126,9 +126,14 @@ func TestMasks(t *testing.T) {
 		{"an escaped name", []MaskOp{{Path: "/input/d~1e"}}, nil, `{"a":{"b":[1,{"c":"x"}]},"keep":true}`, "/input/d~1e", ""},
 		{"the whole input", []MaskOp{{Path: "/input"}}, nil, "", "/input", ""},
 		{"nowhere", []MaskOp{{Path: "/input/none/b"}, {Path: "/input/a/b/7"}, {Path: "/input/a/b/00"}}, nil, input, "", ""},
-		{"another part", []MaskOp{{Path: "/labels/id"}}, nil, "", "/input /result", ""},
-		{"an unknown operation", []MaskOp{{Op: "drop", Path: "/input/a"}}, nil, "", "/input /result", ""},
-		{"an error", nil, errors.New("no"), "", "/input /result", ""},
+		{"an unknown part", []MaskOp{{Path: "/decision_id"}}, nil, "", "/input /result /rule_labels /requested_by", ""},
+		{"another type", []MaskOp{{Op: "upsert", Path: "/labels/id", Value: 1}}, nil, "", "/input /result /rule_labels /requested_by", ""},
+		{"two of a list", []MaskOp{{Path: "/input/a/b/0"}, {Path: "/input/a/b/1"}}, nil, `{"a":{"b":[]},"d/e":"y","keep":true}`, "/input/a/b/1 /input/a/b/0", ""},
+		{"a label", []MaskOp{{Path: "/labels/id"}}, nil, input, "/labels/id", ""},
+		{"the caller", []MaskOp{{Op: "upsert", Path: "/requested_by", Value: "-"}}, nil, input, "", "/requested_by"},
+		{"labels of rules", []MaskOp{{Path: "/rule_labels/0/owner"}}, nil, input, "/rule_labels/0/owner", ""},
+		{"an unknown operation", []MaskOp{{Op: "drop", Path: "/input/a"}}, nil, "", "/input /result /rule_labels /requested_by", ""},
+		{"an error", nil, errors.New("no"), "", "/input /result /rule_labels /requested_by", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := open(t, Options{})
@@ -197,7 +202,7 @@ func TestLongLineLosesItsInput(t *testing.T) {
 	l.Record(entry("a", `{"x":"`+strings.Repeat("y", maxLine)+`"}`))
 	closeLog(t, l)
 	all, _ := events(t, l.options.Folder)
-	if len(all) != 1 || all[0].Input != nil || strings.Join(all[0].Erased, " ") != "/input /result" {
+	if len(all) != 1 || all[0].Input != nil || strings.Join(all[0].Erased, " ") != "/input /result /rule_labels /requested_by" {
 		t.Fatalf("%d events, erased %v", len(all), all[0].Erased)
 	}
 }

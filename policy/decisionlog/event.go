@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/redact"
@@ -67,14 +68,19 @@ func (l *Log) line(e Entry, number, lost uint64) ([]byte, error) {
 			return nil, fmt.Errorf("hide %s: %w", pointer, err)
 		}
 	}
+	for _, op := range e.Replace {
+		if err := ev.apply(op); err != nil {
+			return nil, fmt.Errorf("replace %s: %w", op.Path, err)
+		}
+	}
 	line, err := ev.cover()
 	if err != nil {
 		return nil, err
 	}
 	if e.Mask != nil {
 		if err := ev.mask(e.Mask, line); err != nil {
-			l.options.Logger.Error("decision log: a mask failed, so the event is written without input and result", "decision", e.ID, "error", err)
-			ev.strip("masks: " + err.Error())
+			l.options.Logger.Error("decision log: a mask failed, so the event is written without what masks can reach", "decision", e.ID, "error", err)
+			ev.strip("a mask failed; the server's own log says why") // its text may quote what was to be masked
 		}
 		if line, err = ev.cover(); err != nil { // an error may quote what it stumbled over, a value bring something
 			return nil, err
@@ -130,20 +136,43 @@ func (ev *Event) cover() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	clean, findings := redact.Scanner{}.JSON(raw)
-	if len(findings) == 0 {
+	clean, found, err := coverCredentials(raw)
+	if err != nil {
+		return nil, fmt.Errorf("cover credentials: %w", err)
+	}
+	clean, findings := redact.Scanner{}.JSON(clean)
+	if len(findings)+len(found) == 0 {
 		return raw, nil
+	}
+	for _, f := range findings {
+		found = append(found, f.Pointer)
 	}
 	was := *ev
 	*ev = Event{}
 	if err := decode(clean, ev); err != nil {
 		return nil, fmt.Errorf("cover secrets: %w", err)
 	}
-	ev.Erased, ev.Masked = was.Erased, was.Masked
-	for _, f := range findings {
-		ev.note(&ev.Masked, f.Pointer)
+	ev.Erased, ev.Masked = nil, nil
+	for _, pointer := range was.Erased {
+		ev.note(&ev.Erased, coveredPointer(pointer))
+	}
+	for _, pointer := range append(was.Masked, found...) {
+		if first, _, _ := strings.Cut(pointer[1:], "/"); first != "erased" && first != "masked" { // these are noted above
+			ev.note(&ev.Masked, coveredPointer(pointer))
+		}
 	}
 	return encode(ev)
+}
+
+// coveredPointer covers the secrets in the steps of a pointer: names of members
+// can be secrets, too.
+func coveredPointer(pointer string) string {
+	steps := strings.Split(pointer, "/")
+	for i, step := range steps {
+		clean, _ := redact.Scanner{}.String(coverText(unescapedStep(step)))
+		steps[i] = escapedStep(clean)
+	}
+	return strings.Join(steps, "/")
 }
 
 func (ev *Event) note(list *[]string, pointer string) {
@@ -160,7 +189,7 @@ func (ev *Event) mask(masks func(context.Context, json.RawMessage) ([]MaskOp, er
 	if err != nil {
 		return err
 	}
-	for _, op := range ops {
+	for _, op := range inOrder(ops) {
 		if err := ev.apply(op); err != nil {
 			return err
 		}
@@ -168,11 +197,24 @@ func (ev *Event) mask(masks func(context.Context, json.RawMessage) ([]MaskOp, er
 	return nil
 }
 
-// strip takes input and result out.
+// strip takes out whatever tells of the call: all that a mask can name but the
+// labels, which are the server's own.
 func (ev *Event) strip(why string) {
-	ev.Input, ev.Result, ev.Masked = nil, nil, nil
-	ev.Erased = []string{"/input", "/result"}
-	ev.Custom["stripped"] = why
+	erased := []string{"/input", "/result"}
+	for _, part := range []struct {
+		name  string
+		there bool
+	}{{"/rule_labels", len(ev.RuleLabels) > 0}, {"/error", ev.Error != nil}, {"/requested_by", ev.RequestedBy != ""}, {"/custom", len(ev.Custom) > 0}} {
+		if part.there {
+			erased = append(erased, part.name)
+		}
+	}
+	custom := map[string]any{"stripped": why}
+	if lost, ok := ev.Custom["lost"]; ok {
+		custom["lost"] = lost
+	}
+	ev.Input, ev.Result, ev.RuleLabels, ev.Error, ev.RequestedBy = nil, nil, nil, nil, ""
+	ev.Erased, ev.Masked, ev.Custom = erased, nil, custom
 }
 
 // decode keeps numbers as they are written.

@@ -1,6 +1,7 @@
 package decisionlog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -23,7 +25,7 @@ const (
 const maxFileBytes = 16 << 20
 
 // fileName is decisions-START-PID-NUMBER.jsonl: the server's start in UTC, its
-// process, and the file's number from 1. Names sort by age. Every server writes
+// process, and the file's number from 1. Every server writes
 // files of its own, so that two of them never share one, and none is renamed:
 // who follows a file keeps it.
 var fileName = regexp.MustCompile(`^decisions-\d{8}T\d{6}\.\d{3}Z-\d+-\d{4,}\.jsonl$`)
@@ -40,6 +42,7 @@ type files struct {
 	name     string
 	size     int64
 	torn     bool // the last write may have ended inside a line
+	pruned   time.Time
 }
 
 func openFiles(folder string, maxBytes int64, maxAge time.Duration) (*files, error) {
@@ -127,25 +130,61 @@ func (f *files) there() bool {
 	return err == nil && os.SameFile(named, open)
 }
 
-// prune removes files that are too old, and then the oldest until the next full
-// file has room. Trouble with one of them leaves it there.
+// pruneEvery is how often a server looks for files that have become too old.
+const pruneEvery = time.Hour
+
+// pruneDue prunes when that is due.
+func (f *files) pruneDue(now time.Time) {
+	if now.Sub(f.pruned) >= pruneEvery {
+		f.prune(now)
+	}
+}
+
+// prune removes files that are too old, and then those that were written to the
+// longest time ago, until the next full file has room. For room, the file that a
+// running server writes stays. Trouble with one of them leaves it there.
 func (f *files) prune(now time.Time) {
-	names, total := f.list()
-	for _, name := range names {
-		info, err := f.root.Lstat(name)
-		if err != nil || name == f.name {
+	f.pruned = now
+	all, total := f.list()
+	for _, one := range all {
+		old, full := now.Sub(one.written) > f.maxAge, total+f.maxFile > f.maxBytes
+		if one.name == f.name || !old && (!full || inUse(one, all)) {
 			continue
 		}
-		if now.Sub(info.ModTime()) > f.maxAge || total+f.maxFile > f.maxBytes {
-			if f.root.Remove(name) == nil {
-				total -= info.Size()
-			}
+		if f.root.Remove(one.name) == nil {
+			total -= one.size
 		}
 	}
 }
 
-// list returns the files of all servers, oldest first, and their size together.
-func (f *files) list() (names []string, total int64) {
+// logFile is one file of any server.
+type logFile struct {
+	name    string
+	written time.Time // last
+	size    int64
+}
+
+// inUse reports the newest file of a process that runs. A process that came to
+// have the number of one that ended keeps a file longer than it need be.
+func inUse(one logFile, all []logFile) bool {
+	stem := one.name[:strings.LastIndexByte(one.name, '-')+1]
+	for _, other := range all {
+		if strings.HasPrefix(other.name, stem) && longerOrLater(other.name, one.name) {
+			return false
+		}
+	}
+	parts := strings.Split(one.name, "-")
+	pid, err := strconv.Atoi(parts[2])
+	return err == nil && running(pid)
+}
+
+// longerOrLater compares the numbers of two names with the same stem, which are
+// filled up with zeros to four digits only.
+func longerOrLater(a, b string) bool { return len(a) > len(b) || len(a) == len(b) && a > b }
+
+// list returns the files of all servers, those that were not written to for the
+// longest time first, and their size together.
+func (f *files) list() (all []logFile, total int64) {
 	folder, err := f.root.Open(".")
 	if err != nil {
 		return nil, 0
@@ -154,11 +193,13 @@ func (f *files) list() (names []string, total int64) {
 	entries, _ := folder.ReadDir(-1) // what could be read is what can be pruned
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && fileName.MatchString(e.Name()) {
-			names, total = append(names, e.Name()), total+info.Size()
+			all, total = append(all, logFile{e.Name(), info.ModTime(), info.Size()}), total+info.Size()
 		}
 	}
-	slices.Sort(names)
-	return names, total
+	slices.SortFunc(all, func(a, b logFile) int {
+		return cmp.Or(a.written.Compare(b.written), strings.Compare(a.name, b.name))
+	})
+	return all, total
 }
 
 func (f *files) close() {

@@ -189,3 +189,32 @@ func TestReadUnreadableLines(t *testing.T) {
 		t.Errorf("ids %v, %d unreadable, %v", ids, unreadable, err)
 	}
 }
+
+// Age is when a file was last written, whatever its server's start says, and
+// what a running server writes stays.
+func TestPruningForRoom(t *testing.T) {
+	folder := t.TempDir()
+	text := strings.Repeat("x", 1000)
+	mine := fmt.Sprintf("decisions-20200101T000000.000Z-%d-", os.Getpid())
+	write(t, folder, "decisions-20200101T000000.000Z-999999999-0001.jsonl", text, time.Minute)
+	write(t, folder, "decisions-20250101T000000.000Z-999999999-0001.jsonl", text, 3*time.Hour)
+	write(t, folder, mine+"0001.jsonl", text, 5*time.Hour)
+	write(t, folder, mine+"0002.jsonl", text, 4*time.Hour)
+	f, err := openFiles(folder, 3000, 24*time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	f.prune(time.Now())
+	all := strings.Join(names(t, folder), " ")
+	if !strings.Contains(all, "20200101T000000.000Z-999999999") || strings.Contains(all, "2025") ||
+		strings.Contains(all, mine+"0001") || !strings.Contains(all, mine+"0002") {
+		t.Errorf("left: %s", all)
+	}
+	if f.pruneDue(time.Now().Add(pruneEvery / 2)); len(names(t, folder)) != 3 {
+		t.Errorf("pruned before it was due: %v", names(t, folder))
+	}
+	if f.pruneDue(time.Now().Add(25 * time.Hour)); len(names(t, folder)) != 1 {
+		t.Errorf("what became too old while the server ran: %v", names(t, folder))
+	}
+}

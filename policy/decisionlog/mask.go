@@ -1,18 +1,23 @@
 package decisionlog
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
+
+// Maskable are the parts of an event that masks may name.
+var Maskable = []string{"input", "result", "labels", "rule_labels", "error", "custom", "requested_by"}
 
 // MaskOp takes something out of an event, or puts something in its place. A
 // path that leads nowhere changes nothing.
 type MaskOp struct {
 	Op    string `json:"op"`    // "remove" (default) or "upsert"
-	Path  string `json:"path"`  // JSON pointer below /input or /result
+	Path  string `json:"path"`  // JSON pointer below one of [Maskable]
 	Value any    `json:"value"` // of upsert
 }
 
@@ -25,22 +30,20 @@ func (ev *Event) apply(op MaskOp) error {
 	if op.Op != "" && op.Op != "remove" && op.Op != "upsert" {
 		return fmt.Errorf("mask %q: op %q is unknown, want remove or upsert", op.Path, op.Op)
 	}
-	if len(*part) == 0 {
-		return nil
+	raw, err := part.read()
+	if err != nil || len(raw) == 0 {
+		return err
 	}
 	var tree any
-	if err := decode(*part, &tree); err != nil {
+	if err := decode(raw, &tree); err != nil {
 		return err
 	}
 	changed, ok := edited(tree, rest, op)
 	if !ok {
 		return nil
 	}
-	*part = nil
-	if changed != nil {
-		if *part, err = encode(changed); err != nil {
-			return err
-		}
+	if err := part.write(changed); err != nil {
+		return fmt.Errorf("mask %q: %w", op.Path, err)
 	}
 	if op.Op == "upsert" {
 		ev.note(&ev.Masked, op.Path)
@@ -50,22 +53,105 @@ func (ev *Event) apply(op MaskOp) error {
 	return nil
 }
 
-// part finds the document that a path leads into, and the segments within it.
-func (ev *Event) part(path string) (*json.RawMessage, []string, error) {
+// part is one member of an event; its target is a pointer.
+type part struct{ target any }
+
+// read is the member as JSON, empty where there is none.
+func (p part) read() (json.RawMessage, error) {
+	if raw, ok := p.target.(*json.RawMessage); ok {
+		return *raw, nil
+	}
+	raw, err := encode(p.target)
+	if err != nil || slices.Contains([]string{"null", `""`, "{}"}, string(raw)) {
+		return nil, err
+	}
+	return raw, nil
+}
+
+// write sets the member; nil takes it out. A value of another type than the
+// member has is an error.
+func (p part) write(value any) error {
+	raw := []byte("null")
+	if value != nil {
+		var err error
+		if raw, err = encode(value); err != nil {
+			return err
+		}
+	}
+	switch target := p.target.(type) {
+	case *json.RawMessage:
+		if *target = nil; value != nil {
+			*target = raw
+		}
+		return nil
+	case *map[string]any: // never nil: what is told of the event itself goes here
+		*target = map[string]any{}
+	case *map[string]string:
+		*target = map[string]string{}
+	case *[]map[string]string:
+		*target = nil
+	case **Failure:
+		*target = nil
+	case *string:
+		*target = ""
+	}
+	if value == nil {
+		return nil
+	}
+	return decode(raw, p.target)
+}
+
+// part finds the member that a path leads into, and the segments within it.
+func (ev *Event) part(path string) (part, []string, error) {
+	unknown := fmt.Errorf("mask %q: want a path that begins with /%s", path, strings.Join(Maskable, ", /"))
 	if !strings.HasPrefix(path, "/") {
-		return nil, nil, fmt.Errorf("mask %q: want a path that begins with /input or /result", path)
+		return part{}, nil, unknown
 	}
 	segments := strings.Split(path[1:], "/")
 	for i, s := range segments {
-		segments[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
+		segments[i] = unescapedStep(s)
 	}
-	switch segments[0] {
-	case "input":
-		return &ev.Input, segments[1:], nil
-	case "result":
-		return &ev.Result, segments[1:], nil
+	target := map[string]any{
+		"input": &ev.Input, "result": &ev.Result, "labels": &ev.Labels, "rule_labels": &ev.RuleLabels,
+		"error": &ev.Error, "custom": &ev.Custom, "requested_by": &ev.RequestedBy,
+	}[segments[0]]
+	if target == nil {
+		return part{}, nil, unknown
 	}
-	return nil, nil, fmt.Errorf("mask %q: want a path that begins with /input or /result", path)
+	return part{target}, segments[1:], nil
+}
+
+func unescapedStep(s string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(s) }
+func escapedStep(s string) string   { return strings.NewReplacer("~", "~0", "/", "~1").Replace(s) }
+
+// inOrder puts replacements first, and removals so that none moves the element
+// that a later one names: the last of a list first.
+func inOrder(ops []MaskOp) []MaskOp {
+	all := slices.Clone(ops)
+	slices.SortStableFunc(all, func(a, b MaskOp) int {
+		if x, y := a.Op == "upsert", b.Op == "upsert"; x || y {
+			return cmp.Compare(boolInt(y), boolInt(x))
+		}
+		return slices.CompareFunc(strings.Split(b.Path, "/"), strings.Split(a.Path, "/"), compareSteps)
+	})
+	return all
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// compareSteps compares indexes as numbers.
+func compareSteps(a, b string) int {
+	i, errA := strconv.Atoi(a)
+	j, errB := strconv.Atoi(b)
+	if errA == nil && errB == nil {
+		return cmp.Compare(i, j)
+	}
+	return cmp.Compare(a, b)
 }
 
 // errNowhere says that a path leads nowhere.

@@ -36,6 +36,7 @@ type analysis struct {
 	Shell
 	bytes    int  // parsed so far
 	changes  int  // of the folder
+	words    int  // of commands recorded so far
 	steered  bool // a variable that steers later commands was set
 	homeless bool // a variable that steers cd was set
 }
@@ -67,12 +68,14 @@ func (a *analysis) parse(text string, w walker) {
 		a.doubt(fmt.Sprintf("no shell syntax: %.120s", err))
 		return
 	}
+	w.source = text
 	w.sequence(file.Stmts)
 }
 
 // admissible checks what must hold before the parser sees the text.
 func (a *analysis) admissible(text string, depth int) bool {
 	a.odd(text)
+	a.differing(text)
 	a.bytes += len(text)
 	switch {
 	case len(text) > MaxShellBytes || a.bytes > maxNestedBytes:

@@ -7,7 +7,7 @@
 // path that cannot be resolved is not inside, a shell text that cannot be
 // understood is not ok. Start with [Resolver] for paths, [Analyse] for shell
 // text and [Mentions] for prompts. Nothing here opens a file's content but
-// [GitRunsPrograms], which reads a bounded part of a repository's own config;
+// [GitRunsPrograms], which reads bounded parts of a repository's own config and index;
 // folders are listed within bounds for patterns and for hard links.
 package facts
 
@@ -37,6 +37,7 @@ type Path struct {
 	Root        string   `json:"root" doc:"the root that holds real; empty when outside"`
 	Resolved    bool     `json:"resolved" doc:"abs and real are certain; else inside is false for want of knowledge"`
 	Exists      bool     `json:"exists" doc:"something is there now"`
+	IsDir       bool     `json:"is_dir" doc:"it is a folder now; of a pattern, one of those it meets is"`
 	Symlink     bool     `json:"symlink" doc:"a link was followed"`
 	Hardlink    bool     `json:"hardlink" doc:"the same file as a secret or protected one, under another name"`
 	Nlink       int      `json:"nlink" doc:"names of the file; 0 when it does not exist or nobody can tell"`
@@ -55,6 +56,7 @@ type Glob struct {
 	Pattern          string   `json:"pattern" doc:"as written"`
 	MatchesProtected bool     `json:"matches_protected" doc:"it spells a protected name, meets a protected file, or has more alternatives than were looked at"`
 	Matches          []string `json:"matches" doc:"what it meets now: absolute, sorted, at most 32"`
+	Protected        string   `json:"protected" doc:"the first protected file it was seen to meet: absolute; empty when none was seen"`
 	Truncated        bool     `json:"truncated" doc:"there may be more: too many to list, or nobody could look"`
 }
 
@@ -157,7 +159,7 @@ func (r Resolver) reading(p *Path, spelling string, first bool) marks {
 		p.Real, p.Exists, p.Symlink, p.Root = at.real, at.exists, at.links > 0, r.root(at.real)
 		p.Nlink = int(at.node.nlink)
 	}
-	p.Inside = p.Inside && r.root(at.real) != ""
+	p.Inside, p.IsDir = p.Inside && r.root(at.real) != "", p.IsDir || at.node.mode.IsDir()
 	r.hardlink(p, at.real, at.node)
 	found := at.marks()
 	if r.Home != "" && within(r.Home, at.real) {

@@ -126,7 +126,7 @@ func mustAbs(r Resolver, raw string) string {
 
 func TestDenyReadRules(t *testing.T) {
 	rules := DenyReadRules()
-	for _, want := range []string{"**/.env", "**/.env.*", "**/*.pem", "~/.ssh/**", "//proc/**", "**/id_rsa", "~/.claude/.credentials.json", "~/.claude.json"} {
+	for _, want := range []string{"**/.env", "**/.env.*", "**/*.pem", "~/.ssh/**", "//proc/**", "**/id_rsa", "~/.claude/.credentials.json", "~/.claude.json", "**/*.pem[.~]*", "**/id_rsa.bak", "//**/.npmrc[.~]*"} {
 		if !slices.Contains(rules, want) {
 			t.Errorf("no rule %q", want)
 		}

@@ -13,6 +13,10 @@ type Git struct {
 	Network     bool     `json:"network" doc:"talks to another repository; true in doubt"`
 	RunsProgram bool     `json:"runs_program" doc:"may start a program named by options, by hooks or by the repository's configuration; true in doubt"`
 
+	ProgramOption bool     `json:"program_option" doc:"an option, a -c key or the subcommand itself names a program to start, or may: whatever is allowed, nobody saw that program"`
+	Known         bool     `json:"known" doc:"the subcommand is one of those whose effects are told here; false for aliases, extensions and helpers"`
+	Refspecs      []string `json:"refspecs" doc:"of push: the remote, then what is pushed; options and their values left out"`
+
 	args int // index of the first of Args in the command's words
 }
 
@@ -29,7 +33,7 @@ func gitFacts(c *Command) *Git {
 	if c.Name.Basename != "git" {
 		return nil
 	}
-	g := &Git{Globals: []string{}, COptions: []string{}, Args: []string{}, Paths: []Path{}}
+	g := &Git{Globals: []string{}, COptions: []string{}, Args: []string{}, Paths: []Path{}, Refspecs: []string{}}
 	known, i := true, 0
 	for i < len(c.Args) && c.Args[i].Flag {
 		known = g.global(c.Args, &i) && known
@@ -45,10 +49,16 @@ func gitFacts(c *Command) *Git {
 		g.Args = append(g.Args, a.Value)
 	}
 	g.judge(c.Args[g.args:])
+	g.Known = gitKnown(g.Subcommand) || g.Subcommand == "" && !g.Writes
+	g.programs(c.Args[g.args:])
+	if g.Subcommand == "push" {
+		g.Refspecs = refspecs(c.Args[g.args:])
+	}
 	if !known {
 		g.Writes, g.RunsProgram = g.Writes || g.Subcommand == "", true
 		g.Network = g.Network || g.Subcommand == ""
 	}
+	g.RunsProgram = g.RunsProgram || g.ProgramOption
 	for _, v := range c.Env {
 		g.RunsProgram = g.RunsProgram || steers(v.Name) || v.Name == "*"
 	}
@@ -70,9 +80,14 @@ func (g *Git) global(args []Word, i *int) (plain bool) {
 	*i += n
 	switch v := a.Value; {
 	case (v == "-c" || v == "--config-env") && n == 2:
-		return g.configured(args[*i-1].Value) && args[*i-1].Static
+		plain = g.configured(args[*i-1].Value)
+		g.ProgramOption = g.ProgramOption || !args[*i-1].Static && plain && !strings.Contains(args[*i-1].Value, "=")
+		return plain && args[*i-1].Static
 	case strings.HasPrefix(v, "--config-env="):
 		return g.configured(v[len("--config-env="):])
+	case strings.HasPrefix(v, "--exec-path="):
+		g.ProgramOption = true
+		return false
 	default:
 		return plain && a.Static && gitPlain[v]
 	}
@@ -80,13 +95,10 @@ func (g *Git) global(args []Word, i *int) (plain bool) {
 
 // configured notes a key that is set for this command alone.
 func (g *Git) configured(assignment string) (plain bool) {
-	k, _, _ := strings.Cut(assignment, "=")
+	k, value, _ := strings.Cut(assignment, "=")
 	k = strings.ToLower(k)
 	g.COptions = append(g.COptions, k)
-	for _, prefix := range []string{"color.", "column.", "advice.", "user.", "i18n.", "core.quotepath", "core.abbrev", "log.date", "status.short", "status.branch", "diff.renames", "diff.context", "init.defaultbranch"} {
-		if strings.HasPrefix(k, prefix) {
-			return true
-		}
-	}
-	return false
+	plain = harmlessKey(k, strings.ToLower(value))
+	g.ProgramOption = g.ProgramOption || !plain
+	return plain
 }

@@ -54,22 +54,6 @@ var (
 	gitTagLists    = setOf("-i", "--ignore-case", "--color", "--no-color", "--column", "--no-column", "-n")
 )
 
-// gitConfigReads reports git config that prints.
-func gitConfigReads(a gitArgs) bool {
-	if a.any("-e", "--edit", "--add", "--unset", "--rename", "--remove", "--replace", "--unset-all") {
-		return false
-	}
-	switch {
-	case len(a) == 0:
-		return false
-	case a.first("get", "list"):
-		return true
-	case a.any("--get", "--list", "-l"):
-		return true
-	}
-	return !a.any("-f", "--file", "--blob", "-t", "--type", "--default") && a.operands() == 1 && !a.first("set", "unset", "edit", "rename-section", "remove-section")
-}
-
 // gitArgs are the words after a subcommand.
 type gitArgs []Word
 

@@ -51,7 +51,7 @@ func (g *Git) options(args gitArgs) {
 func abbreviates(v string, options []string) bool {
 	name, _, _ := strings.Cut(v, "=")
 	for _, o := range options {
-		if len(name) > 3 && strings.HasPrefix(o, name) {
+		if len(name) > 2 && strings.HasPrefix(o, name) {
 			return true
 		}
 	}

@@ -12,6 +12,7 @@ const maxGitPaths = 64
 // the flat list already; only a protected reading of its own is added.
 func (l *looker) pathspecs(c *Command, repo repository, prefix string, paths []Path) []Path {
 	g := c.Git
+	paths = l.gitWrites(c, prefix, paths)
 	dashes := false
 	for i := g.args; i < len(c.Args) && len(g.Paths) < maxGitPaths; i++ {
 		a := &c.Args[i]
@@ -28,6 +29,37 @@ func (l *looker) pathspecs(c *Command, repo repository, prefix string, paths []P
 		if p.Protected && (a.Path == nil || !a.Path.Protected) {
 			paths = append(paths, p)
 		}
+	}
+	return paths
+}
+
+// gitWrites resolves what a writing command names beside pathspecs.
+func (l *looker) gitWrites(c *Command, prefix string, paths []Path) []Path {
+	written := gitWritten(c)
+	for _, w := range written[:min(len(written), maxGitWrites)] {
+		a := &c.Args[w.arg]
+		l.r.Cwd = c.Cwd.Value
+		if w.from {
+			l.r.Cwd = l.of(c.at).Value
+		}
+		var p Path
+		switch {
+		case w.text == "" && a.Static:
+			continue
+		case w.text == "":
+			p = Path{Raw: computed, Mode: Write}
+		default:
+			p = l.look(w.text, w.tilde, Write)
+		}
+		if !a.Static && !a.Tilde {
+			p.Inside, p.Resolved, p.Root = false, false, ""
+		}
+		p.Arg = prefix + "/args/" + strconv.Itoa(w.arg)
+		if a.Path == nil || !a.Path.Protected {
+			a.Path = &p
+		}
+		c.Git.Paths = append(c.Git.Paths, p)
+		paths = append(paths, p)
 	}
 	return paths
 }

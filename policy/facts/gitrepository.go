@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -19,7 +20,11 @@ const maxGitConfig = 64 << 10
 // read further configuration, letters lowered. They meet too much rather than
 // too little, in values as well.
 var executing = []string{"textconv", "external", "clean", "smudge", "process", "fsmonitor", "include", "program", "command", "pager", "hooks", "editor",
-	"attributesfile", "alias", "askpass", "helper", "worktree", "promisor", "partialclone", "uploadpack", "receivepack", "vcs", "::", "\\"}
+	"attributesfile", "alias", "askpass", "helper", "worktree", "promisor", "partialclone", "uploadpack", "receivepack", "vcs", "objectformat", "::", "\\"}
+
+// executingKeys are names of keys that start programs and are too common as
+// parts of other words: merge.*.driver, submodule.*.update, difftool.*.cmd.
+var executingKeys = regexp.MustCompile(`(?:^|\n|\])[ \t]*(driver|update|cmd|path)[ \t]*(=|\r?\n|$)`)
 
 // repository is what a folder's git repository may start.
 type repository struct {
@@ -39,10 +44,10 @@ func repositoryOf(cwd string) repository {
 	for dir := filepath.Clean(cwd); ; dir = filepath.Dir(dir) {
 		if meta := join(dir, ".git"); exists(meta) {
 			// the one hook that reading commands run, when they refresh the index
-			runs := exists(meta+"/hooks/post-index-change") || exists(meta+"/modules") || configRuns(meta+"/config")
+			runs := exists(meta+"/hooks/post-index-change") || exists(meta+"/modules") || exists(meta+"/commondir") || configRuns(meta+"/config") || embeds(meta+"/index")
 			return repository{top: dir, runs: runs}
 		}
-		if exists(join(dir, "HEAD")) && exists(join(dir, "objects")) {
+		if exists(join(dir, "HEAD")) && (exists(join(dir, "objects")) || exists(join(dir, "commondir"))) {
 			return repository{runs: true} // git takes the folder itself for a repository
 		}
 		if dir == filepath.Dir(dir) {
@@ -87,5 +92,5 @@ func configRuns(path string) bool {
 			return true
 		}
 	}
-	return false
+	return executingKeys.Match(text)
 }

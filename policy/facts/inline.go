@@ -52,6 +52,9 @@ func (w *walker) shell(c *Command) func() {
 // text analyses a nested shell text, which starts in the command's folder.
 func (w *walker) text(c *Command, text string) func() {
 	via := append(append(make([]string, 0, len(c.Via)+1), c.Via...), c.Name.Basename)
+	if shells[c.Name.Basename] && c.Name.Basename != "bash" && c.Name.Basename != "rbash" && bashOnly.MatchString(text) {
+		w.doubt(differs + "what bash alone understands, handed to " + c.Name.Basename)
+	}
 	nested := walker{analysis: w.analysis, via: via, depth: w.depth + 1, sub: w.sub, at: c.in}
 	return func() { w.parse(text, nested) }
 }
@@ -115,28 +118,4 @@ func accountText(args []Word) string {
 		}
 	}
 	return ""
-}
-
-// interpreted doubts code handed to an interpreter; a program of awk always is code.
-func (w *walker) interpreted(c *Command) {
-	name := c.Name.Basename
-	inline := strings.Contains(name, "awk") || len(c.Args) == 0
-	for _, a := range c.Args {
-		short := a.Flag && !strings.HasPrefix(a.Value, "--") && strings.ContainsAny(a.Value, "cerEpR")
-		inline = inline || short || a.Value == "-" || a.Value == "eval" || a.Value == "repl" || a.Flag && inlineOption(a.Value)
-	}
-	if inline {
-		w.Features.Inline = true
-		w.doubt("hands code to " + name)
-	}
-}
-
-// inlineOption reports long options that take code or load a module.
-func inlineOption(v string) bool {
-	name, _, _ := strings.Cut(v, "=")
-	switch name {
-	case "--eval", "--print", "--require", "--import", "--loader", "--experimental-loader", "--run", "--command", "--preload", "--init", "--execute":
-		return true
-	}
-	return false
 }

@@ -27,9 +27,10 @@ type lister struct {
 	base    string // of root
 	met     *Path  // what the files met add up to; nil: none was looked at
 	matches []string
-	more    bool // not everything was listed
-	unknown bool // something could not be looked at
-	spelled bool // the text itself names, or may name, a secret
+	secret  string // the first protected file that was met
+	more    bool   // not everything was listed
+	unknown bool   // something could not be looked at
+	spelled bool   // the text itself names, or may name, a secret
 }
 
 // list walks a folder below a root; false when it may not be looked into.

@@ -28,7 +28,7 @@ func (l *lister) look(pattern string) Path {
 		l.plain(p)
 		return p
 	}
-	p.IsRoot = p.IsRoot && everything(rest)
+	p.IsRoot, p.IsDir = p.IsRoot && everything(rest), false
 	if climbs(rest) || strings.IndexByte(rest, '\\') >= 0 && l.style.anywhere {
 		p.Inside, p.Resolved, l.unknown = false, false, true
 		return p
@@ -61,16 +61,19 @@ func (l *lister) add(rel, name string, kind fs.FileMode) {
 		q := Path{Mode: l.mode, Inside: true, Resolved: true}
 		v := l.r.places.judge(abs)
 		v.apply(&q)
-		l.meets(q)
+		l.meets(abs, q)
 		return
 	}
 	l.matches = append(l.matches, abs)
 	q := Path{Mode: l.mode, Inside: true, Resolved: true}
 	l.r.reading(&q, abs, false)
-	l.meets(q)
+	l.meets(abs, q)
 }
 
-func (l *lister) meets(q Path) {
+func (l *lister) meets(abs string, q Path) {
+	if q.Protected && l.secret == "" {
+		l.secret = abs
+	}
 	if l.met == nil {
 		l.met = &q
 		return
@@ -81,7 +84,7 @@ func (l *lister) meets(q Path) {
 // finish tells what was met.
 func (l *lister) finish(p *Path) {
 	slices.Sort(l.matches)
-	g := &Glob{Matches: slices.Compact(l.matches), Truncated: l.more || l.unknown}
+	g := &Glob{Matches: slices.Compact(l.matches), Protected: l.secret, Truncated: l.more || l.unknown}
 	g.MatchesProtected = l.spelled || p.Protected || l.met != nil && l.met.Protected
 	p.Glob = g
 	if !l.style.exact {

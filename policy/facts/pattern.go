@@ -75,6 +75,7 @@ func plainBraces(word string) ([]string, bool) {
 func (p *Path) join(q Path) {
 	p.Inside, p.Resolved = p.Inside && q.Inside, p.Resolved && q.Resolved
 	p.Exists, p.Symlink, p.Hardlink, p.IsRoot = p.Exists || q.Exists, p.Symlink || q.Symlink, p.Hardlink || q.Hardlink, p.IsRoot || q.IsRoot
+	p.IsDir = p.IsDir || q.IsDir
 	if q.Protected && !p.Protected {
 		p.Protected, p.ProtectedBy = true, q.ProtectedBy
 	}

@@ -3,6 +3,7 @@ package facts
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Places are the home folder and the protected places of a set of policies,
@@ -50,6 +51,9 @@ func (p *Places) judge(abs string) verdict {
 	var room [24]string
 	segs := appendFolded(room[:0], abs)
 	v := rows.lookup(segs)
+	if v.secret == "" && len(segs) > 0 {
+		v.secret = backedUp(segs)
+	}
 	for i := range p.own {
 		own := p.own[i].folded
 		if n := len(own); len(segs) >= n && (n == 0 || segs[n-1] == own[n-1]) && slices.Equal(segs[:n], own) {
@@ -90,4 +94,29 @@ func (v *verdict) apply(p *Path) {
 	if by != "" && !p.Sensitive {
 		p.Sensitive, p.SensitiveBy = true, by
 	}
+}
+
+// backupEnds are what editors and people put behind the name of a file they keep.
+var backupEnds = []string{"~", ".bak", ".orig", ".old", ".swp", ".swo", ".save", ".backup"}
+
+// backedUp names the secret of which the last segment is a copy, or "".
+func backedUp(segs []string) string {
+	last := segs[len(segs)-1]
+	defer func() { segs[len(segs)-1] = last }()
+	plain := strings.TrimPrefix(strings.TrimSuffix(last, "#"), "#")
+	for _, end := range backupEnds {
+		plain = strings.TrimSuffix(plain, end)
+	}
+	if plain == last || plain == "" {
+		return ""
+	}
+	segs[len(segs)-1] = plain
+	if by := rows.lookup(segs).secret; by != "" {
+		return by
+	}
+	if plain[0] != '.' || len(plain) < 2 { // an editor puts a dot before the name, too
+		return ""
+	}
+	segs[len(segs)-1] = plain[1:]
+	return rows.lookup(segs).secret
 }

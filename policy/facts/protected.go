@@ -1,7 +1,5 @@
 package facts
 
-import "strings"
-
 // secrets may be neither read nor written.
 var secrets = []protection{
 	{name: "env_file", pattern: ".env"},
@@ -9,6 +7,7 @@ var secrets = []protection{
 	{name: "env_file", pattern: ".env-*", except: []string{".env-example"}},
 	{name: "env_file", pattern: ".env_*", except: []string{".env_example"}},
 	{name: "env_file", pattern: ".envrc"},
+	{name: "env_file", pattern: "*.env", except: []string{"example.env", "sample.env", "template.env"}},
 	{name: "private_key", pattern: "*.pem"},
 	{name: "private_key", pattern: "id_rsa"},
 	{name: "private_key", pattern: "id_dsa"},
@@ -25,10 +24,16 @@ var secrets = []protection{
 	{name: "azure", pattern: ".azure/"},
 	{name: "gcloud", pattern: ".config/gcloud/"},
 	{name: "github_cli", pattern: ".config/gh/"},
+	{name: "kube", pattern: "kubeconfig"},
 	{name: "docker_login", pattern: ".docker/config.json"},
+	{name: "docker_login", pattern: ".dockercfg"},
+	{name: "terraform_state", pattern: "*.tfstate"},
+	{name: "terraform_state", pattern: "*.tfstate.backup"},
 	{name: "login_file", pattern: ".netrc"},
 	{name: "login_file", pattern: "_netrc"},
 	{name: "login_file", pattern: ".npmrc"},
+	{name: "login_file", pattern: ".yarnrc.yml"},
+	{name: "login_file", pattern: ".my.cnf"},
 	{name: "login_file", pattern: ".pypirc"},
 	{name: "login_file", pattern: ".pgpass"},
 	{name: "login_file", pattern: ".git-credentials"},
@@ -44,6 +49,7 @@ var secrets = []protection{
 	{name: "account_passwords", pattern: "/etc/shadow"},
 	{name: "account_passwords", pattern: "/etc/shadow-"},
 	{name: "account_passwords", pattern: "/etc/gshadow"},
+	{name: "account_passwords", pattern: ".htpasswd"},
 	{name: "cli_credentials", pattern: ".claude/.credentials.json"},
 	{name: "cli_credentials", pattern: ".claude.json"},
 	{name: "process_memory", pattern: "proc/*/environ", rules: []string{"//proc/**"}},
@@ -146,6 +152,9 @@ var doubtful = []protection{
 	{name: "secret_file", pattern: "service-account*.json"},
 	{name: "secret_file", pattern: "service_account*.json"},
 	{name: "secret_file", pattern: "credentials.json"},
+	{name: "secret_file", pattern: "credentials"},
+	{name: "secret_file", pattern: "*.tfvars"},
+	{name: "git_login", pattern: ".git/config"},
 }
 
 // doubtfulWrites are worth a question when written: they steer agents, or
@@ -154,6 +163,12 @@ var doubtfulWrites = []protection{
 	{name: "agent_instructions", pattern: "claude.md"},
 	{name: "agent_instructions", pattern: "claude.local.md"},
 	{name: "agent_instructions", pattern: "agents.md"},
+	{name: "agent_instructions", pattern: "gemini.md"},
+	{name: "agent_instructions", pattern: ".cursorrules"},
+	{name: "agent_instructions", pattern: ".cursor/"},
+	{name: "agent_instructions", pattern: ".windsurfrules"},
+	{name: "agent_instructions", pattern: ".clinerules"},
+	{name: "agent_instructions", pattern: ".github/copilot-instructions.md"},
 	{name: "agent_instructions", pattern: ".claude/"},
 	{name: "agent_instructions", pattern: ".claude-plugin/"},
 	{name: "ci", pattern: ".github/workflows/"},
@@ -180,6 +195,20 @@ var doubtfulWrites = []protection{
 	{name: "ci", pattern: "buildspec.y*ml"},
 	{name: "package_scripts", pattern: "package.json"},
 	{name: "package_scripts", pattern: "composer.json"},
+	{name: "package_scripts", pattern: ".yarnrc"},
+	{name: "package_scripts", pattern: ".pnpmfile.cjs"},
+	{name: "build_tools", pattern: ".cargo/config"},
+	{name: "build_tools", pattern: ".cargo/config.toml"},
+	{name: "build_tools", pattern: ".mise.toml"},
+	{name: "build_tools", pattern: "mise.toml"},
+	{name: "build_tools", pattern: "sitecustomize.py"},
+	{name: "build_tools", pattern: "usercustomize.py"},
+	{name: "editor_start", pattern: ".exrc"},
+	{name: "editor_start", pattern: ".nvim.lua"},
+	{name: "editor_start", pattern: ".nvimrc"},
+	{name: "editor_start", pattern: ".gdbinit"},
+	{name: "editor_start", pattern: ".lldbinit"},
+	{name: "editor_start", pattern: ".dir-locals.el"},
 	{name: "git_hooks", pattern: ".pre-commit-config.y*ml"},
 	{name: "git_hooks", pattern: "lefthook*.y*ml"},
 	{name: "git_attributes", pattern: ".gitattributes"},
@@ -191,27 +220,4 @@ var doubtfulWrites = []protection{
 	{name: "editor_tasks", pattern: "*.code-workspace"},
 	{name: "dev_container", pattern: ".devcontainer/"},
 	{name: "dev_container", pattern: ".devcontainer.json"},
-}
-
-// DenyReadRules returns the secret files as patterns of the CLI's permission
-// rules, to be wrapped as Read(pattern). They stop what passes no gate: @path
-// mentions in prompts, commands and imported memory files, and searches. The
-// CLI has no exceptions, so they cover .env.example too.
-func DenyReadRules() []string {
-	var rules []string
-	for _, row := range secrets {
-		pattern := row.pattern
-		if strings.HasSuffix(pattern, "/") {
-			pattern += "**"
-		}
-		switch {
-		case row.rules != nil:
-			rules = append(rules, row.rules...)
-		case strings.HasPrefix(pattern, "/"):
-			rules = append(rules, "/"+pattern)
-		default:
-			rules = append(rules, "**/"+pattern, "~/"+pattern, "//**/"+pattern)
-		}
-	}
-	return rules
 }

@@ -7,8 +7,9 @@ const (
 	maxNestedBytes   = 48 << 10 // of a text and the shell texts within it together
 	maxShellOpeners  = 512      // brackets, braces, backquotes and compound keywords in one text
 	maxShellCommands = 20       // more than these are nobody's everyday command
+	maxShellWords    = 1000     // of all commands together, those behind wrappers counted again
 	maxShellDepth    = 4        // shells within shells
-	maxCommandsKept  = 256      // commands reported; beyond maxShellCommands a text is not OK anyway
+	maxCommandsKept  = 64       // commands reported; beyond maxShellCommands a text is not OK anyway
 )
 
 // Word is one word of a command.
@@ -81,6 +82,8 @@ type Command struct {
 	Cwd            Folder     `json:"cwd" doc:"folder its arguments count from, git -C and make -C included; its redirections count from the shell's"`
 	Git            *Git       `json:"git" doc:"null for other programs"`
 
+	AllowedByCaller bool `json:"allowed_by_caller" doc:"a specific rule of the caller's covers this command, and nothing around it escapes the rule"`
+
 	at *place // of the shell, where redirections count from
 	in *place // where arguments count from
 
@@ -88,6 +91,8 @@ type Command struct {
 	moved    int  // argument that changed in; 0 for none, since no program takes its first so
 	operands int  // sed: index of the first file, behind the script
 	inPlace  bool // sed -i
+	roams    bool // find: follows links while it deletes or starts something
+	deletes  bool // find -delete
 }
 
 // Features are constructs worth knowing, each false unless seen.
@@ -104,6 +109,7 @@ type Features struct {
 	Heredoc        bool `json:"heredoc" doc:"<<X"`
 	HeredocExpand  bool `json:"heredoc_expand" doc:"a here-document in which the shell expands something"`
 	Assign         bool `json:"assign" doc:"sets a variable, for one command or for all that follow"`
+	AssignLater    bool `json:"assign_later" doc:"sets a variable that stays for the commands that follow"`
 	DynamicName    bool `json:"dynamic_name" doc:"a command whose name is only known at run time"`
 	ControlChars   bool `json:"control_chars" doc:"control characters or broken UTF-8"`
 	InvisibleChars bool `json:"invisible_chars" doc:"characters of no width, odd blanks, marks of direction"`
@@ -122,7 +128,7 @@ type Features struct {
 type Shell struct {
 	OK       bool      `json:"ok" doc:"every command was found and named"`
 	Reason   string    `json:"reason" doc:"why not ok; empty when ok"`
-	Commands []Command `json:"commands" doc:"at most 256, in the order they are written; those behind a wrapper follow it"`
+	Commands []Command `json:"commands" doc:"at most 64, in the order they are written; those behind a wrapper follow it"`
 	Features Features  `json:"features" doc:"constructs that were seen"`
 
 	assigned []Word // values given to variables

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"fmt"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -11,6 +12,7 @@ import (
 func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr) (moves bool) {
 	before := w.at
 	if len(call.Args) == 0 {
+		w.Features.AssignLater = w.Features.AssignLater || len(call.Assigns) > 0
 		w.opened(s)
 	} else {
 		w.simple(s, call)
@@ -51,6 +53,7 @@ func (w *walker) simple(s *syntax.Stmt, call *syntax.CallExpr) {
 
 // command records words as one command and looks behind it.
 func (w *walker) command(c Command, words []Word) {
+	words = w.affordable(words)
 	name := words[0]
 	c.Args, c.Depth = words[1:], w.depth
 	c.at, c.in = w.at, w.at
@@ -76,6 +79,18 @@ func (w *walker) command(c Command, words []Word) {
 	if wrapped != nil {
 		wrapped()
 	}
+}
+
+// affordable cuts what exceeds the words of a text; the first stays.
+func (a *analysis) affordable(words []Word) []Word {
+	left := max(1, maxShellWords-a.words)
+	a.words += len(words)
+	if len(words) > left {
+		a.Features.TooLong = true
+		a.doubt(fmt.Sprintf("more than %d words", maxShellWords))
+		words = words[:left]
+	}
+	return words
 }
 
 // describe joins the command's words.

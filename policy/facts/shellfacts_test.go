@@ -171,7 +171,7 @@ func TestFeatures(t *testing.T) {
 		{"a '*'", "", true},
 		{"a() { b; }", "function", false},
 		{"a &", "background", true},
-		{"coproc a", "background", true},
+		{"coproc a", "background", false},
 		{"if a; then b; fi", "flow", true},
 		{"[[ a == b ]]", "flow", true},
 		{"for x in a; do b; done", "assign flow", true},

@@ -8,6 +8,7 @@ import (
 // found looks for -exec and its relatives.
 func (w *walker) found(c *Command) func() {
 	var all []func()
+	w.roams(c)
 	for i := 0; i < len(c.Args); i++ {
 		in, ends := c.in, true
 		switch c.Args[i].Value {
@@ -41,4 +42,23 @@ func (w *walker) found(c *Command) func() {
 			}
 		}
 	}
+}
+
+// roams looks for what leads find out of the folders it is given: links that
+// it follows, and a file that holds the names of folders.
+func (w *walker) roams(c *Command) {
+	links, acts := false, false
+	for _, a := range c.Args {
+		switch v := a.Value; {
+		case strings.HasPrefix(v, "-files0-from"):
+			w.doubt(c.Name.Basename + " reads the names of folders from a file")
+		case v == "-L" || v == "-follow" || v == "--follow":
+			links = true
+		case v == "-delete":
+			acts, c.deletes = true, true
+		case strings.HasPrefix(v, "-exec") || strings.HasPrefix(v, "-ok") || strings.HasPrefix(v, "--exec") || strings.HasPrefix(v, "-fprint") || v == "-x" || v == "-X" || v == "-fls":
+			acts = true
+		}
+	}
+	c.roams = links && acts
 }

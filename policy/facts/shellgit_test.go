@@ -42,7 +42,7 @@ var gitCommands = map[string]string{
 	// starting programs
 	"diff --ext-diff": "r", "diff --ext": "r", "log --textconv": "r", "show --textc": "r", "grep -O x": "r", "grep -Oless x": "r", "grep --open-files-in-pager x": "r", "cat-file --filters HEAD:a": "r",
 	"fetch --upload-pack=x": "wnr", "clone -u x y": "wnr", "clone -c a=b y": "wnr", "clone --config a=b y": "wnr", "clone --template=x y": "wnr", "push --receive-pack x": "wnr", "push --exec=x": "wnr", "ls-remote --upload-pack=x": "nr", "archive --remote=u --exec=x": "nr",
-	"fetch ext::sh": "wnr", "clone ext::x": "wnr", "remote add o ext::x": "w", "rebase -x y main": "wr", "rebase -i": "wr", "rebase --exec y": "wr", "bisect run x": "wr", "bisect view": "wr", "filter-branch x": "wr", "merge -s x y": "wr", "merge --strategy=x y": "wr", "init --template=x": "wr",
+	"fetch ext::sh": "wnr", "clone ext::x": "wnr", "remote add o ext::x": "wr", "rebase -x y main": "wr", "rebase -i": "wr", "rebase --exec y": "wr", "bisect run x": "wr", "bisect view": "wr", "filter-branch x": "wr", "merge -s x y": "wr", "merge --strategy=x y": "wr", "init --template=x": "wr",
 	"submodule foreach x": "wnr", "submodule update": "wnr", "config --edit": "wr", "config -e": "wr", "commit -S -m x": "wr", "tag -s x": "wr", "branch --edit-description": "wr",
 	"difftool": "wnr", "mergetool": "wnr", "lfs pull": "wnr", "xyz": "wnr", "instaweb": "wnr", "help": "wnr", "send-email": "wnr", "svn fetch": "wnr", "": "wnr", "maintenance start": "wnr", "credential fill": "wnr", "STATUS": "wnr",
 	// options before the subcommand

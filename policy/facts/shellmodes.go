@@ -1,12 +1,14 @@
 package facts
 
+import "strings"
+
 // writers are programs that change what their arguments name: every one, or
 // only the last.
 var (
 	writers = setOf("tee", "touch", "mkdir", "rm", "rmdir", "unlink", "shred", "truncate", "chmod", "chown", "chgrp", "mv", "mkfifo", "mknod",
 		"patch", "split", "csplit", "sponge", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd", "rename", "chattr", "setfacl", "setfattr", "dos2unix", "unix2dos", "ed", "ex")
 	lastWriters = setOf("cp", "ln", "install", "rsync", "scp")
-	speakers    = setOf("echo", "printf") // their arguments are text
+	speakers    = setOf("echo", "printf", "sleep", "ps") // their arguments are text
 
 	// onlyRead never change what their arguments name. git is here because its
 	// words are mostly no files; what it may do is told by [Git].
@@ -24,6 +26,8 @@ func modeOf(c *Command, at int) Mode {
 		writes = true
 	case lastWriters[name]:
 		writes = at == len(c.Args)-1 || name == "install" && hasWord(c.Args, "-d")
+	case c.deletes:
+		writes = !c.Args[at].Flag && !hasExpression(c.Args[:at])
 	case name == "dd":
 		writes = len(c.Args[at].Value) > 2 && c.Args[at].Value[:3] == "of="
 	case name == "sed" || name == "gsed":
@@ -59,4 +63,16 @@ func operandsBefore(words []Word, at int) int {
 		}
 	}
 	return n
+}
+
+// hasExpression reports that find's expression has begun; before it stand only
+// folders and the options -H, -L, -P, -D and -O.
+func hasExpression(words []Word) bool {
+	for i := range words {
+		v := words[i].Value
+		if v == "(" || v == "!" || words[i].Flag && len(v) > 1 && strings.IndexByte("HLPDO", v[1]) < 0 {
+			return true
+		}
+	}
+	return false
 }

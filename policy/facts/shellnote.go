@@ -9,6 +9,7 @@ import (
 // note records constructs that are no commands.
 func (w *walker) note(n syntax.Node) {
 	f := &w.Features
+	w.differingNode(n)
 	switch n := n.(type) {
 	case *syntax.ParamExp:
 		f.Param = true
@@ -35,7 +36,7 @@ func (w *walker) note(n syntax.Node) {
 		f.Function = true
 		w.doubt("defines a function")
 	case *syntax.WordIter:
-		f.Assign = true
+		f.Assign, f.AssignLater = true, true
 		w.assigns(n.Items...)
 		w.sets(n.Name.Value)
 	case *syntax.CoprocClause:
@@ -62,7 +63,7 @@ func (w *walker) assign(n *syntax.Assign) {
 // declares looks at declare and its relatives. A name reference, or an
 // argument that is only known later, may set any variable.
 func (w *walker) declares(n *syntax.DeclClause) {
-	w.Features.Assign = true
+	w.Features.Assign, w.Features.AssignLater = true, true
 	w.arithmetic(n)
 	for _, as := range n.Args {
 		switch {

@@ -56,6 +56,9 @@ func (l *looker) command(c *Command, at int, paths []Path) []Path {
 		}
 		a := &c.Args[j]
 		if a.Path = named(l.argument(c, j, dashes)); a.Path != nil {
+			if c.roams {
+				a.Path.Inside, a.Path.Resolved, a.Path.Root = false, false, ""
+			}
 			a.Path.Arg = prefix + "/args/" + strconv.Itoa(j)
 			paths = append(paths, *a.Path)
 		}
@@ -65,6 +68,9 @@ func (l *looker) command(c *Command, at int, paths []Path) []Path {
 		if c.Redirects[j].Path != nil {
 			paths = append(paths, *c.Redirects[j].Path)
 		}
+	}
+	if l.left >= 0 {
+		paths = l.copied(c, prefix, paths)
 	}
 	return l.started(c, prefix, paths)
 }

@@ -29,11 +29,12 @@ func (w *walker) expandRedirects(list []*syntax.Redirect) {
 
 func (w *walker) redirect(r *syntax.Redirect) Redirect {
 	out := Redirect{Op: r.Op.String(), FD: -1}
+	w.differingRedirect(r)
 	if r.N != nil {
 		if n, err := strconv.Atoi(r.N.Value); err == nil {
 			out.FD = n
 		} else {
-			w.Features.Assign = true
+			w.Features.Assign, w.Features.AssignLater = true, true
 			w.sets(strings.Trim(r.N.Value, "{}"))
 		}
 	}
@@ -90,7 +91,7 @@ func opens(op syntax.RedirOperator, target Word) bool {
 	case syntax.RdrIn:
 		return false
 	case syntax.DplIn, syntax.DplOut:
-		return !target.Static || strings.Trim(target.Value, "0123456789-") != ""
+		return !target.Static || !descriptor.MatchString(target.Value)
 	}
 	return true
 }

@@ -7,11 +7,12 @@ import (
 // walker visits one parsed text.
 type walker struct {
 	*analysis
-	via   []string
-	depth int
-	sub   bool   // inside a substitution
-	at    *place // of the shell
-	loose bool   // at holds only while every command so far went well
+	via    []string
+	source string // the text being walked
+	depth  int
+	sub    bool   // inside a substitution
+	at     *place // of the shell
+	loose  bool   // at holds only while every command so far went well
 }
 
 // sequence visits statements that run one after the other. A change of folder
@@ -84,6 +85,7 @@ func (w *walker) opened(s *syntax.Stmt) {
 
 // binary visits a list or a pipeline.
 func (w *walker) binary(b *syntax.BinaryCmd) (moves bool) {
+	w.inPipe(b)
 	if b.Op != syntax.AndStmt {
 		w.aside(func() { w.either(b) })
 		return false
@@ -119,6 +121,7 @@ func (w *walker) visit(n syntax.Node) bool {
 		return false
 	case *syntax.CmdSubst:
 		w.Features.CmdSubst = true
+		w.differingNode(n)
 		w.substitution(n.Stmts)
 		return false
 	case *syntax.ProcSubst:

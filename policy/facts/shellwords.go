@@ -87,11 +87,10 @@ func parts(v string, option bool) []string {
 	}
 	all := make([]string, 0, 8)
 	add := func(part string) {
-		if !slices.Contains(all, part) {
-			all = append(all, part)
-		}
-		if rest := strings.TrimPrefix(part, "@"); rest != part && !slices.Contains(all, rest) {
-			all = append(all, rest)
+		for _, p := range []string{strings.TrimPrefix(part, "@"), part} {
+			if !slices.Contains(all, p) {
+				all = append(all, p)
+			}
 		}
 	}
 	if !option {
@@ -105,9 +104,17 @@ func parts(v string, option bool) []string {
 	}
 	if strings.HasPrefix(v, "-") && len(v) > 2 {
 		add(v[2:])
+		for i := 3; v[1] != '-' && i < len(v) && i < maxBundle && letter(v[i-1]); i++ { // letters before the one that takes a value
+			add(v[i:])
+		}
 	}
 	return all
 }
+
+// maxBundle bounds the letters before the one whose value is attached.
+const maxBundle = 10
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' }
 
 func (l *looker) redirect(d *Redirect) Path {
 	mode := Read

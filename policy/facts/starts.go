@@ -4,7 +4,7 @@ import "strings"
 
 // starter tells which options of a program start another one.
 type starter struct {
-	long    []string // abbreviations of at least four letters count
+	long    []string // abbreviations count, however short
 	short   string   // letters, also within a bundle
 	words   []string // beginnings of words
 	always  bool     // takes commands of its own from its arguments or input
@@ -13,15 +13,18 @@ type starter struct {
 
 var starters = map[string]starter{
 	"rg":        {long: []string{"--pre", "--hostname-bin"}},
-	"tar":       {long: []string{"--to-command", "--checkpoint-action", "--use-compress-program", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"}, short: "IF", bundled: true},
-	"bsdtar":    {long: []string{"--use-compress-program"}, bundled: true},
-	"rsync":     {long: []string{"--rsh", "--rsync-path"}, short: "e"},
+	"tar":       {long: []string{"--to-command", "--checkpoint-action", "--use-compress-program", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command", "--files-from"}, short: "IFT", bundled: true},
+	"bsdtar":    {long: []string{"--use-compress-program", "--files-from"}, short: "T", bundled: true},
+	"rsync":     {long: []string{"--rsh", "--rsync-path", "--files-from"}, short: "e"},
 	"scp":       {short: "So"},
 	"sftp":      {short: "Sob"},
 	"zip":       {long: []string{"--unzip-command"}, words: []string{"-TT"}},
 	"make":      {long: []string{"--eval"}, short: "E", words: makeWords},
 	"gmake":     {long: []string{"--eval"}, short: "E", words: makeWords},
-	"sort":      {long: []string{"--compress-program"}},
+	"sort":      {long: []string{"--compress-program", "--files0-from"}},
+	"wc":        {long: []string{"--files0-from"}},
+	"du":        {long: []string{"--files0-from"}},
+	"file":      {long: []string{"--files-from"}, short: "f"},
 	"split":     {long: []string{"--filter"}},
 	"less":      {words: []string{"+"}, short: "k"},
 	"more":      {words: []string{"+"}},
@@ -63,7 +66,7 @@ func (w *walker) starts(c *Command) {
 		hit = hit || s.hit(c.Args[i].Value, i == 0)
 	}
 	if hit {
-		w.doubt(name + " with arguments that start another program")
+		w.doubt(name + " with arguments that start another program, or read names from a file")
 	}
 }
 
@@ -75,7 +78,7 @@ func (s *starter) hit(v string, first bool) bool {
 	}
 	name, _, _ := strings.Cut(v, "=")
 	for _, l := range s.long {
-		if name == l || len(name) > 3 && strings.HasPrefix(name, "--") && strings.HasPrefix(l, name) {
+		if name == l || len(name) > 2 && strings.HasPrefix(name, "--") && strings.HasPrefix(l, name) {
 			return true
 		}
 	}

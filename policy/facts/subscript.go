@@ -96,7 +96,7 @@ func (w *walker) expansion(p *syntax.ParamExp) {
 		w.doubt("an expansion that the shell evaluates")
 	}
 	if p.Exp != nil && p.Param != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) {
-		w.Features.Assign = true
+		w.Features.Assign, w.Features.AssignLater = true, true
 		w.sets(p.Param.Value)
 	}
 	if p.Index != nil || p.Slice != nil {

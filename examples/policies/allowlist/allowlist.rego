@@ -49,25 +49,33 @@ opens_nothing(redirects) if {
 	}
 }
 
-# The words of ls and cat are files, which the facts have resolved, or flags.
-only_reads("ls", _)
+# The words of ls, cat and grep are files, which the facts have resolved, or
+# options that are on the list: ls -L would follow links, grep -r would read whole
+# folders with the secrets in them, and grep -f a file of patterns.
+options := {
+	"ls": `^(-[1aAbBcCdfFgGhiklmnopqQrRsStuUvxX]+|--all|--human-readable|--reverse)$`,
+	"cat": `^(-[AbeEnstTuv]+|--number)$`,
+	"grep": `^-[ABCEFHchilnoqsvwx0-9]+$`,
+}
 
-only_reads("cat", _)
-
-# -r would read whole folders, with the secrets in them, and -f a file of patterns.
-only_reads("grep", c) if {
+only_reads(name, c) if {
+	options[name]
 	every a in c.args {
-		not_recursive(a)
+		known_option(name, a)
 	}
 }
 
-not_recursive(a) if a.flag == false
+known_option(_, a) if a.flag == false
 
-not_recursive(a) if regex.match(`^-[ABCEFHchilnoqsvwx0-9]+$`, a.value)
+known_option(name, a) if regex.match(options[name], a.value)
 
+# git prints no contents here: a tracked file may be secret, and --no-index,
+# --untracked and cat-file reach other files as well.
 only_reads("git", c) if {
 	c.git.writes == false
 	c.git.network == false
 	c.git.runs_program == false
-	c.git.globals == []
+	regex.match(git_texts, c.text)
 }
+
+git_texts := `^git (status( -[sb]+| --short| --branch| --porcelain)*|log( -[0-9]+| --oneline| --graph| --all| --stat)*( [A-Za-z0-9_./][A-Za-z0-9_./-]*)*|diff( --stat| --name-only| --name-status)+|branch( -a| -r| -v| --list| --show-current)*|ls-files|rev-parse (HEAD|--abbrev-ref HEAD|--show-toplevel))$`

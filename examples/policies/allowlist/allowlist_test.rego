@@ -12,11 +12,12 @@ shell(command, changes) := object.union(
 )
 
 command(name, words) := {
+	"text": concat(" ", array.concat([name], words)),
 	"name": {"value": name, "basename": name}, "static": true, "env": [], "via": [], "redirects": [], "git": null,
 	"args": [{"value": w, "flag": startswith(w, "-"), "static": true} | some w in words],
 }
 
-git(facts) := object.union(command("git", []), {"git": object.union({"writes": false, "network": false, "runs_program": false, "globals": []}, facts)})
+git(words, facts) := object.union(command("git", words), {"git": object.union({"writes": false, "network": false, "runs_program": false}, facts)})
 
 said(doc) := {sprintf("%s:%s", [d.effect, d.rule]) | some d in data.gatehouse.permission.decisions with input as doc}
 
@@ -38,7 +39,9 @@ test_commands_on_the_list if {
 	allows(shell(command("ls", ["-la"]), {}))
 	allows(shell(command("cat", ["a.go"]), {"paths": [plain_file], "paths_plain": true}))
 	allows(shell(command("grep", ["-n", "x"]), {}))
-	allows(shell(git({}), {}))
+	allows(shell(git(["status", "--short"], {}), {}))
+	allows(shell(git(["log", "--oneline", "-5", "a.go"], {}), {}))
+	allows(shell(git(["diff", "--stat"], {}), {}))
 	allows(shell(object.union(command("ls", []), {"redirects": [{"path": null, "static": true}]}), {}))
 }
 
@@ -48,10 +51,21 @@ test_commands_off_the_list if {
 	}
 	denies(shell(command("grep", ["-r", "x"]), {}))
 	denies(shell(command("grep", ["--file=x"]), {}))
-	every fact in ["writes", "network", "runs_program"] {
-		denies(shell(git({fact: true}), {}))
+	denies(shell(command("ls", ["-RL"]), {}))
+	denies(shell(command("ls", ["--dired=x"]), {}))
+	denies(shell(command("cat", ["--files0-from=x"]), {}))
+}
+
+test_git_off_the_list if {
+	every words in [
+		[], ["diff"], ["diff", "--cached"], ["diff", "--stat", "--no-index", "a", "b"], ["log", "-p"], ["log", "--patch"], ["log", "--output=x"], ["show"], ["show", "--stat"],
+		["cat-file", "-p", "HEAD"], ["grep", "x"], ["grep", "--no-index", "x"], ["grep", "--untracked", "x"], ["-C", "x", "status"], ["log", "HEAD:a"], ["ls-files", "-s"],
+	] {
+		denies(shell(git(words, {}), {}))
 	}
-	denies(shell(git({"globals": ["-C", "x"]}), {}))
+	every fact in ["writes", "network", "runs_program"] {
+		denies(shell(git(["status"], {fact: true}), {}))
+	}
 }
 
 test_one_command_off_the_list_is_enough if {

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
+)
+
+// Who denied says why; the rule's reason was shown when it asked.
+func TestTimelineShowsTheReasonOfWhoDenied(t *testing.T) {
+	for _, test := range []struct{ name, data, want string }{
+		{"a person", `{"toolName":"Bash","input":{"command":"deploy"},"behavior":"deny","source":"human","rule":"a.b","reason":"deploys want a person","message":"not today"}`,
+			"Bash: deploy  denied by human, rule a.b: not today"},
+		{"without a reason", `{"toolName":"Bash","input":{"command":"deploy"},"behavior":"deny","source":"human","rule":"a.b","reason":"deploys want a person"}`,
+			"Bash: deploy  denied by human, rule a.b: deploys want a person"},
+		{"a policy", `{"toolName":"Bash","input":{"command":"deploy"},"behavior":"deny","source":"policy","rule":"a.b","reason":"no deploys","message":"for the model"}`,
+			"Bash: deploy  denied by policy, rule a.b: no deploys"},
+	} {
+		var out strings.Builder
+		newView(&out, false).text(event.Event{Type: event.PermissionResult, Data: []byte(test.data), Timestamp: time.Unix(0, 0)})
+		if !strings.Contains(out.String(), test.want+"\n") {
+			t.Errorf("%s: %q, want %q", test.name, out.String(), test.want)
+		}
+	}
+}
