@@ -75,11 +75,12 @@ var parameterSessions = []session{
 			l.file("more/there.txt", "x")
 			p.Cwd, p.AdditionalDirs = l.path("sub"), []string{l.path("more")}
 			p.Env, p.FileCheckpoints, p.PartialMessages = map[string]string{"CI": "MARK-CI"}, true, true
-			p.AllowedTools = []string{"Bash"}
+			p.AllowedTools = []string{"Bash", "Bash(printenv *)"}
 		},
 		scenario: func(l *lab) fakeapi.Scenario {
 			return fakeapi.Scenario{Turns: []fakeapi.Turn{
-				bash("printenv CI CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING; pwd"),
+				bash("printenv CI CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"),
+				bash("pwd"),
 				bash("cd " + l.path("more")), // reset at once for a folder that is not a working one
 				bash("pwd"),
 				fakeapi.Say("all done"),
@@ -133,7 +134,7 @@ var parameterSessions = []session{
 		prepare: func(l *lab, p *engine.StartParams) {
 			p.Agents = json.RawMessage(`{"mine":{"description":"does it","prompt":"MARK-AGENT","tools":["Read"]}}`)
 			p.Agent, p.Model, p.Thinking = "mine", "claude-sonnet-4-5", "disabled"
-			p.Executable, p.DebugFile = l.cli, l.path("debug.log")
+			p.Executable, p.DebugFile = l.cli, "debug.log"
 			p.Sandbox = json.RawMessage(`{"enabled":false}`)
 		},
 		scenario: said("all done"),

@@ -19,13 +19,15 @@ git_ways := {
 
 git_tells("tells", c) if {a | some a in c.git.args} - git_flags == set()
 
-git_tells("tells", c) if [a | some a in c.args; not a.value in git_flags; not git_word(c.git.subcommand, a)] == []
+git_tells("tells", c) if odd_words(c.git.subcommand, c.args) == []
 
 git_tells("names", c) if {
 	lists_names(c.git)
 	not names_object(c.git)
-	[a | some a in c.args; not a.value in git_flags; not git_word(c.git.subcommand, a)] == []
+	odd_words(c.git.subcommand, c.args) == []
 }
+
+odd_words(subcommand, words) := [a | some a in words; not a.value in git_flags; not git_word(subcommand, a)]
 
 git_tells("lists", c) if git_lists(c.git)
 

@@ -50,7 +50,7 @@ of_git contains [shell(git(sub, args)), want] if {
 		["config", ["--global", "alias.x", "!y"], "deny:git.config"],
 		["config", ["-e"], "deny:git.config"],
 		["daemon", [], "deny:git.config"],
-				["fetch", ["--upload-pack=x"], "deny:git.config"],
+		["fetch", ["--upload-pack=x"], "deny:git.config"],
 		["commit", ["--no-verify"], "deny:git.no_verify"],
 		["commit", ["-anm", "x"], "deny:git.no_verify"],
 		["tag", ["v1"], "ask:git.history"],

@@ -61,9 +61,12 @@ shell_pattern(p) if {
 
 meets_secret(p) if true in {p.protected, p.hardlink, p.glob.matches_protected}
 
-met(p) := short(sprintf("%s (%s)", [p.glob.protected, p.protected_by])) if p.glob.protected != ""
-
 met(p) := "what may be a secret file" if p.glob.protected == ""
+
+met(p) := short(sprintf("%s (%s)", [trim_prefix(p.glob.protected, sprintf("%s/", [input.session.cwd])), p.protected_by])) if {
+	not is_null(p.glob)
+	p.glob.protected != ""
+}
 
 # patterns that programs are given which read no contents, or only count them;
 # one that spells a secret is not among them

@@ -33,7 +33,7 @@ test_patterns_that_meet_secrets if {
 	}
 	not "ask:paths.names" in met("ls", {})
 	met_names := {d.reason | some d in decisions(shell(static_not(command("cat", [pattern("*", secret)])))); d.rule == "paths.protected"}
-	met_names == {"the pattern * meets /w/.env ()"}
+	met_names == {"the pattern * meets .env ()"}
 	unseen := {d.reason | some d in decisions(shell(static_not(command("cat", [pattern("*", {"matches_protected": true})])))); d.rule == "paths.protected"}
 	unseen == {"the pattern * meets what may be a secret file"}
 }

@@ -133,8 +133,6 @@ only_reads("search", c) if {
 	}
 }
 
-source_names := `^--include=\*\.(([ch]|go|py|rs|js|ts|[jt]sx|java|rb|php|cs|kt|sh|md|html|css)|\{(([ch]|go|py|rs|js|ts|[jt]sx|java|rb|php|cs|kt|sh|md|html|css),?)+\})$`
-
 tree_word(a) if takes("grep", a)
 
 tree_word(a) if regex.match(`^-[ivnclhHowxEFPsaz]*r[ivnclhHowxEFPsaz]*$`, a.value)

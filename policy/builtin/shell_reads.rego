@@ -103,7 +103,14 @@ harmless_path(p) if p.abs == "/dev/null"
 # what --include=*.go spells is no file
 harmless_path(p) if {
 	p.protected == false
-	p.arg in {a.path.arg | some c in input.bash.commands; some a in c.args; picks_names(c, a)}
+	p.arg in name_patterns
+}
+
+name_patterns := {a.path.arg |
+	some c in input.bash.commands
+	c.name.basename == "grep"
+	some a in c.args
+	picks_names(c, a)
 }
 
 plain_path(p) if {

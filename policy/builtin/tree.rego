@@ -40,10 +40,12 @@ picks_sources(c) if {
 	names := [a.value | some a in c.args; startswith(a.value, "--inc")]
 	count(names) > 0
 	every name in names {
-		regex.match(`^--include=\*\.[A-Za-z]{1,4}$`, name)
-		not regex.match(`\.(env|pem|key|p12|pfx|ppk|cfg|ini|conf|y?a?ml|json|toml|txt)$`, name)
+		regex.match(source_names, name)
 	}
 }
+
+# names of program text, in which secrets are not kept
+source_names := `^--include=\*\.(([ch]|go|py|rs|js|ts|[jt]sx|java|rb|php|cs|kt|sh|md|html|css)|\{(([ch]|go|py|rs|js|ts|[jt]sx|java|rb|php|cs|kt|sh|md|html|css),?)+\})$`
 
 # no folder is the working folder
 from_the_top(c) if {
