@@ -1,9 +1,11 @@
 package policy
 
 import (
-	"crypto/rand"
+	"encoding/base32"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"strconv"
 	"strings"
@@ -28,8 +30,16 @@ type termMaker func(reflect.Value) ast.Value
 
 var termMakers sync.Map // reflect.Type -> termMaker
 
-// newDecisionID makes the id of one decision.
-func newDecisionID() string { return rand.Text() }
+// newDecisionID makes the id of one decision: 128 random bits. Nothing is granted
+// for knowing one, so it need not be unguessable.
+func newDecisionID() string {
+	var raw [16]byte
+	binary.LittleEndian.PutUint64(raw[:8], rand.Uint64())
+	binary.LittleEndian.PutUint64(raw[8:], rand.Uint64())
+	return decisionIDs.EncodeToString(raw[:])
+}
+
+var decisionIDs = base32.StdEncoding.WithPadding(base32.NoPadding)
 
 // toTerm turns a document into a term.
 func toTerm(doc any) *ast.Term {

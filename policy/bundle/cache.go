@@ -75,29 +75,15 @@ func (c cache) store(b *Bundle) error {
 	if err := os.MkdirAll(c.folder, 0o700); err != nil {
 		return fmt.Errorf("copy of the bundle: %w", err)
 	}
-	if err := replace(c.path(".tar.gz"), b.raw); err != nil {
+	if err := regular.Replace(c.path(".tar.gz"), b.raw); err != nil {
 		return fmt.Errorf("copy of the bundle: %w", err)
 	}
 	// Servers that share the folder: what another one has seen counts too.
 	if last, err := c.serial(); err == nil && b.Serial <= last {
 		return nil
 	}
-	if err := replace(c.path(".serial"), strconv.AppendInt(nil, b.Serial, 10)); err != nil {
+	if err := regular.Replace(c.path(".serial"), strconv.AppendInt(nil, b.Serial, 10)); err != nil {
 		return fmt.Errorf("serial of the bundle: %w", err)
 	}
 	return nil
-}
-
-// replace writes a file whole or not at all.
-func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".bundle-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone already when all went well
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
