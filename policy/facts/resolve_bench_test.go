@@ -31,10 +31,10 @@ func BenchmarkResolve(b *testing.B) {
 }
 
 func BenchmarkJudge(b *testing.B) {
-	places := NewPlaces("/home/u", []string{"/home/u/.config/gatehouse"})
+	places := NewPlaces("/h/u", []string{"/h/u/.config/gatehouse"})
 	b.ReportAllocs()
 	for b.Loop() {
-		places.judge("/home/u/work/project/src/package/main.go")
+		places.judge("/h/u/code/project/src/package/main.go")
 	}
 }
 
