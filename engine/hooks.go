@@ -124,7 +124,8 @@ func (s *Session) cover(ctx context.Context, output json.RawMessage) (json.RawMe
 		return output, err == nil
 	}
 	var back map[string]json.RawMessage
-	if json.Unmarshal(s.log.Redact(ctx, event.ToolResult, wrapped), &back) != nil || back["output"] == nil {
+	redacted, _, ok := s.log.Redact(ctx, event.Payload{Sink: event.SinkModel, Kind: event.ToolResult, Data: wrapped})
+	if !ok || json.Unmarshal(redacted, &back) != nil || back["output"] == nil {
 		return nil, false
 	}
 	if sameJSON(back["output"], wrapped) {

@@ -308,7 +308,7 @@ func (s *Session) stderrTail(p *process) string {
 	if text == "" {
 		return ""
 	}
-	text = s.redactText(text)
+	text = s.redactText(event.SinkStderr, text)
 	hint := gitBashHint(text)
 	if len(text) > stderrShown {
 		text = "…" + strings.ToValidUTF8(text[len(text)-stderrShown:], "")

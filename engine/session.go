@@ -101,7 +101,8 @@ func (s *Session) covered(p StartParams) StartParams {
 		return StartParams{}
 	}
 	var shown StartParams
-	if json.Unmarshal(s.log.Redact(s.ctx, event.Notice, raw), &shown) != nil {
+	raw, _, _ = s.log.Redact(s.ctx, event.Payload{Sink: event.SinkEvent, Kind: event.Notice, Data: raw})
+	if json.Unmarshal(raw, &shown) != nil {
 		return StartParams{}
 	}
 	return shown
@@ -240,11 +241,12 @@ func (s *Session) notice(kind, message string, more map[string]any) {
 	s.append(event.Notice, payload)
 }
 
-// redactText covers secrets in a text.
-func (s *Session) redactText(text string) string {
+// redactText covers secrets in a text on its way to a sink.
+func (s *Session) redactText(sink event.Sink, text string) string {
 	raw, _ := json.Marshal(map[string]string{"text": text})
 	var out map[string]string
-	if json.Unmarshal(s.log.Redact(s.ctx, event.Notice, raw), &out) != nil {
+	raw, _, ok := s.log.Redact(s.ctx, event.Payload{Sink: sink, Kind: event.Notice, Data: raw})
+	if !ok || json.Unmarshal(raw, &out) != nil {
 		return "[withheld: redaction ended with an error]"
 	}
 	return out["text"]

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
 
@@ -104,7 +105,7 @@ func (s *Session) takeSnapshot() {
 		return // the start will fail at the folder itself
 	}
 	defer p.root.Close()
-	s.snapshot = p.snapshot(s.redactText)
+	s.snapshot = p.snapshot(func(text string) string { return s.redactText(event.SinkModel, text) })
 	if s.params.SettingSources != nil {
 		s.snapshot = snapshot{deny: s.snapshot.deny} // isolation was asked for; what tightens stays
 		return

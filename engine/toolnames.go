@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/internal/spelling"
 )
 
@@ -153,7 +154,7 @@ func (s *Session) warnTools(f frameSystem) {
 		return
 	}
 	for i, w := range warnings {
-		warnings[i] = s.redactText(w)
+		warnings[i] = s.redactText(event.SinkEvent, w)
 		s.warn(warnings[i])
 	}
 	s.notice("unknown_tools", "some names in the lists of tools are no tools of this session, so they do nothing", map[string]any{"warnings": warnings})

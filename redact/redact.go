@@ -46,14 +46,17 @@ func (Scanner) once(s string) (string, []Hit) {
 	var hits []Hit
 	kept := 0 // s[:kept] is in b already
 	for i := 0; i < len(s); i++ {
-		for _, d := range byFirst[s[i]] {
-			end, ok := d.match(s, i)
-			if !ok {
+		for _, f := range byFirst[s[i]] {
+			if !strings.HasPrefix(s[i:], f.prefix) {
 				continue
 			}
-			b.WriteString(s[kept:i])
-			b.WriteString(placeholder(d.name))
-			hits = append(hits, Hit{Detector: d.name})
+			from, end, v := f.at(s, i, true)
+			if v != present {
+				continue
+			}
+			b.WriteString(s[kept:from])
+			b.WriteString(placeholder(f.kind))
+			hits = append(hits, Hit{Detector: f.kind})
 			kept, i = end, end-1
 			break
 		}
@@ -64,5 +67,14 @@ func (Scanner) once(s string) (string, []Hit) {
 	b.WriteString(s[kept:])
 	return b.String(), hits
 }
+
+// byFirst lists the formats whose prefix begins with a byte.
+var byFirst = func() (t [256][]*format) {
+	for i := range vendors {
+		first := vendors[i].prefix[0]
+		t[first] = append(t[first], &vendors[i])
+	}
+	return t
+}()
 
 func placeholder(detector string) string { return placeholderStart + detector + "]" }

@@ -14,8 +14,8 @@ type secretRedactor struct{ scanner redact.Scanner }
 var _ event.Redactor = secretRedactor{}
 
 // Redact never fails: what cannot be read is replaced as a whole.
-func (r secretRedactor) Redact(_ context.Context, _ event.Kind, data json.RawMessage) (json.RawMessage, []event.Redaction, error) {
-	out, findings := r.scanner.JSON(data)
+func (r secretRedactor) Redact(_ context.Context, p event.Payload) (json.RawMessage, []event.Redaction, error) {
+	out, findings := r.scanner.JSON(p.Data)
 	if findings == nil {
 		return out, nil, nil
 	}

@@ -5,7 +5,6 @@
 package event
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 )
@@ -43,15 +42,6 @@ type Redaction struct {
 	Pointer  string `json:"pointer"` // RFC 6901, into Data
 	Detector string `json:"detector"`
 	Count    int    `json:"count"`
-}
-
-// Redactor covers secrets in a payload before it is stored. It returns the
-// payload to keep, which is data itself when nothing was covered, and what was
-// covered; it never changes data. On an error, or when it returns what is no
-// JSON, the payload is replaced by a stub that says so. It must be safe for
-// concurrent use.
-type Redactor interface {
-	Redact(ctx context.Context, kind Kind, data json.RawMessage) (json.RawMessage, []Redaction, error)
 }
 
 // Page is a window of the log.

@@ -3,8 +3,8 @@ package event
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,6 +22,7 @@ const entryOverhead = 96
 type Log struct {
 	redactors []Redactor
 	maxBytes  int64
+	origin    atomic.Pointer[Origin]
 
 	mu      sync.Mutex
 	events  []Event // contiguous ids, events[0].ID == first
@@ -40,14 +41,24 @@ func NewLog(maxBytes int64, redactors ...Redactor) *Log {
 	return &Log{redactors: redactors, maxBytes: maxBytes}
 }
 
+// SetOrigin says which session the events belong to; policies may ask for it.
+func (l *Log) SetOrigin(o *Origin) { l.origin.Store(o) }
+
 // Append redacts data, which must be valid JSON, numbers it and wakes readers. A
 // redactor that errs, or gives back what is no JSON, replaces the payload by a
 // stub, so nothing unredacted is ever kept.
 func (l *Log) Append(ctx context.Context, kind Kind, data json.RawMessage) Event {
-	data, found := l.redact(ctx, kind, data)
+	return l.Add(ctx, Payload{Kind: kind, Data: data})
+}
+
+// Add is Append for a payload of which more is known; its origin and its sink
+// are the log's own.
+func (l *Log) Add(ctx context.Context, p Payload) Event {
+	p.Origin, p.Sink = l.origin.Load(), SinkEvent
+	data, found, _ := Redact(ctx, l.redactors, p)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := Event{ID: l.next, Type: kind, Data: data, Timestamp: time.Now().UTC(), Redactions: found}
+	e := Event{ID: l.next, Type: p.Kind, Data: data, Timestamp: time.Now().UTC(), Redactions: found}
 	l.next++
 	l.events = append(l.events, e)
 	l.bytes += size(e)
@@ -59,50 +70,11 @@ func (l *Log) Append(ctx context.Context, kind Kind, data json.RawMessage) Event
 	return e
 }
 
-// Redact runs the redactors without storing anything.
-func (l *Log) Redact(ctx context.Context, kind Kind, data json.RawMessage) json.RawMessage {
-	out, _ := l.redact(ctx, kind, data)
-	return out
-}
-
-func (l *Log) redact(ctx context.Context, kind Kind, data json.RawMessage) (json.RawMessage, []Redaction) {
-	var all []Redaction
-	given := data
-	for _, r := range l.redactors {
-		out, found, err := redactOne(ctx, r, kind, data)
-		if err != nil {
-			return stub(kind, len(data)), nil
-		}
-		data, all = out, append(all, found...)
-	}
-	// Readers rely on it: they pass payloads on without decoding them.
-	if !same(given, data) && !json.Valid(data) {
-		return stub(kind, len(data)), nil
-	}
-	return data, all
-}
-
-// same reports whether two slices are the same bytes in memory.
-func same(a, b []byte) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
-}
-
-func redactOne(ctx context.Context, r Redactor, kind Kind, data json.RawMessage) (out json.RawMessage, found []Redaction, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("redact %s: panic: %v", kind, p)
-		}
-	}()
-	return r.Redact(ctx, kind, data)
-}
-
-// stub stands for a payload that could not be redacted; it says so and nothing more.
-func stub(kind Kind, size int) json.RawMessage {
-	b, _ := json.Marshal(map[string]any{
-		"type": "withheld", "kind": kind, "bytes": size,
-		"message": "event withheld: redaction of its payload ended with an error",
-	})
-	return b
+// Redact runs the redactors over what is not stored; ok is false when one
+// failed, and the payload is then a stub. The origin is the log's own.
+func (l *Log) Redact(ctx context.Context, p Payload) (data json.RawMessage, found []Redaction, ok bool) {
+	p.Origin = l.origin.Load()
+	return Redact(ctx, l.redactors, p)
 }
 
 func size(e Event) int64 { return int64(len(e.Data)) + entryOverhead }

@@ -64,8 +64,8 @@ func TestNewestEventStaysHoweverLarge(t *testing.T) {
 
 type redactFunc func(json.RawMessage) (json.RawMessage, []Redaction, error)
 
-func (f redactFunc) Redact(_ context.Context, _ Kind, d json.RawMessage) (json.RawMessage, []Redaction, error) {
-	return f(d)
+func (f redactFunc) Redact(_ context.Context, p Payload) (json.RawMessage, []Redaction, error) {
+	return f(p.Data)
 }
 
 func TestRedactorsRunInOrderAndFailClosed(t *testing.T) {

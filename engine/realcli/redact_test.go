@@ -15,7 +15,8 @@ import (
 type cover struct{ secret string }
 
 // Redact implements event.Redactor.
-func (c cover) Redact(_ context.Context, _ event.Kind, data json.RawMessage) (json.RawMessage, []event.Redaction, error) {
+func (c cover) Redact(_ context.Context, p event.Payload) (json.RawMessage, []event.Redaction, error) {
+	data := p.Data
 	n := bytes.Count(data, []byte(c.secret))
 	if n == 0 {
 		return data, nil, nil
@@ -56,9 +57,9 @@ func TestToolOutputIsWithheldWhenRedactionFails(t *testing.T) {
 type broken struct{}
 
 // Redact implements event.Redactor.
-func (broken) Redact(_ context.Context, kind event.Kind, data json.RawMessage) (json.RawMessage, []event.Redaction, error) {
-	if kind == event.ToolResult {
+func (broken) Redact(_ context.Context, p event.Payload) (json.RawMessage, []event.Redaction, error) {
+	if p.Kind == event.ToolResult {
 		return nil, nil, context.DeadlineExceeded
 	}
-	return data, nil, nil
+	return p.Data, nil, nil
 }
