@@ -25,7 +25,13 @@ type format struct {
 	glued  bool     // the prefix is telling enough to count inside a longer word
 	find   finder   // never nil
 	rest   *charset // bytes that go on with a secret of any length, for streams; nil: it has an end of its own
+	goOn   goOn     // tells it instead of rest; nil for most
 }
+
+// goOn looks for the end of a secret whose beginning a stream has covered and
+// forgotten, save for some bytes of its last line. s[:end] belongs to it; unsettled means that more may, and that what
+// follows s[:end] must be kept and shown again.
+type goOn func(s string, final bool) (end int, v verdict)
 
 // charset is a set of bytes.
 type charset [256]bool
@@ -42,45 +48,24 @@ func chars(ranges string, extra string) (c charset) {
 	return c
 }
 
+// The sets that formats are made of.
 var (
-	alnum   = chars("azAZ09", "")
-	word    = chars("azAZ09", "_")
-	token   = chars("azAZ09", "_-")
-	dashed  = chars("azAZ09", "-")
-	awsBody = chars("AZ27", "")
+	alnum    = chars("azAZ09", "")
+	word     = chars("azAZ09", "_")
+	token    = chars("azAZ09", "_-")
+	dashed   = chars("azAZ09", "-")
+	dotted   = chars("azAZ09", "_-.")
+	base64ed = chars("azAZ09", "+/=")
+	padded   = chars("azAZ09", "_-+/=")
+	letters  = chars("azAZ", "")
+	digits   = chars("09", "")
+	hex      = chars("af09", "")
+	hexAny   = chars("afAF09", "")
+	hexDash  = chars("af09", "-")
+	lowers   = chars("az09", "")
+	uppers   = chars("AZ09", "")
+	base32   = chars("AZ27", "")
 )
-
-// atLeast is prefix and then n bytes of body or more.
-func atLeast(kind, prefix string, body *charset, n int) format {
-	return format{kind: kind, prefix: prefix, rest: body, find: func(s string, start int, final bool) (int, int, verdict) {
-		first := start + len(prefix)
-		end := run(s, first, body)
-		switch {
-		case end == len(s) && !final:
-			return start, end, unsettled
-		case end-first < n:
-			return 0, 0, absent
-		}
-		return start, end, present
-	}}
-}
-
-// exactly is prefix and then n bytes of body, with no letter, digit or _ after them.
-func exactly(kind, prefix string, body *charset, n int) format {
-	return format{kind: kind, prefix: prefix, find: func(s string, start int, final bool) (int, int, verdict) {
-		first := start + len(prefix)
-		end := run(s, first, body)
-		switch {
-		case end-first > n:
-			return 0, 0, absent
-		case end == len(s) && !final:
-			return start, end, unsettled
-		case end-first < n || end < len(s) && word[s[end]]:
-			return 0, 0, absent
-		}
-		return start, end, present
-	}}
-}
 
 // glued makes the prefix count inside a longer word.
 func glued(f format) format { f.glued = true; return f }
@@ -93,13 +78,39 @@ func run(s string, i int, set *charset) int {
 	return i
 }
 
-// boundary reports whether a word may begin at i. The letter of an escape
-// such as \n counts as one, because texts hold JSON that is still encoded.
+// lookBehind is how many bytes before a prefix a finder and boundary look at;
+// a stream keeps as many of what it has passed on.
+const lookBehind = 16
+
+// boundary reports whether a word may begin at i. What is still encoded counts
+// too: the letter of an escape such as \n, the digits of %3D and of \u003d, and
+// the end of a terminal's colour sequence.
 func boundary(s string, i int) bool {
 	if i == 0 || !word[s[i-1]] {
 		return true
 	}
-	return i >= 2 && s[i-2] == '\\' && strings.IndexByte("nrtbf", s[i-1]) >= 0
+	switch {
+	case i >= 2 && s[i-2] == '\\' && strings.IndexByte("nrtbf", s[i-1]) >= 0:
+		return true
+	case i >= 3 && s[i-3] == '%' && hexAny[s[i-2]] && hexAny[s[i-1]]:
+		return true
+	case i >= 6 && s[i-6] == '\\' && s[i-5] == 'u' && run(s[:i], i-4, &hexAny) == i:
+		return true
+	}
+	return s[i-1] == 'm' && colour(s, i-1)
+}
+
+// colour reports whether the m at i ends a sequence such as [1;31m.
+func colour(s string, i int) bool {
+	for j := i - 1; j >= 0 && i-j < lookBehind-1; j-- {
+		if s[j] == '[' {
+			return true
+		}
+		if s[j] != ';' && (s[j] < '0' || s[j] > '9') {
+			return false
+		}
+	}
+	return false
 }
 
 // at looks for the format at s[start:], where its prefix was found.

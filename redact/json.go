@@ -16,12 +16,33 @@ type Finding struct {
 
 // JSON covers the secrets in every string of a document, keys included, after
 // decoding it, so that escapes hide nothing. A clean document is returned byte
-// for byte. What is not JSON is replaced as a whole: the result is always valid.
+// for byte: it is raw itself, with nil. What is not JSON is replaced as a whole:
+// the result is always valid.
 func (sc Scanner) JSON(raw json.RawMessage) (json.RawMessage, []Finding) {
-	if !json.Valid(raw) {
-		return quote(placeholder("invalid-json")), []Finding{{Detector: "invalid-json", Count: 1}}
+	if !valid(raw) {
+		return invalid()
 	}
-	w := walker{in: string(raw), text: func(_, s string, _ bool) (string, []Hit) { return sc.String(s) }}
+	return sc.JSONKnownValid(raw)
+}
+
+// JSONKnownValid is JSON for a document that was decoded before: it is checked
+// only where something has to be covered in it, so that a clean one costs no
+// more than a look at its bytes.
+func (sc Scanner) JSONKnownValid(raw json.RawMessage) (json.RawMessage, []Finding) {
+	r := sc.rules()
+	if r.clean(view8(raw)) {
+		return raw, nil
+	}
+	if !valid(raw) {
+		return invalid()
+	}
+	w := walker{in: view8(raw)}
+	w.text = func(key, s string, isKey bool) (string, []Hit) {
+		if isKey {
+			key = ""
+		}
+		return r.string(key, s)
+	}
 	w.value("")
 	if len(w.findings) == 0 {
 		return raw, nil
@@ -29,26 +50,14 @@ func (sc Scanner) JSON(raw json.RawMessage) (json.RawMessage, []Finding) {
 	return append(w.out, w.in[w.kept:]...), w.findings
 }
 
-// HasPlaceholder reports whether data, or a string of it when it is JSON, holds
-// a placeholder. Such a text must not be run: it was changed for the eye.
-func HasPlaceholder(data []byte) bool {
-	if bytes.Contains(data, []byte(placeholderStart)) {
-		return true
-	}
-	if !json.Valid(data) {
-		return false
-	}
-	found := false
-	w := walker{in: string(data), text: func(_, s string, _ bool) (string, []Hit) {
-		found = found || strings.Contains(s, placeholderStart)
-		return s, nil
-	}}
-	w.value("")
-	return found
+func invalid() (json.RawMessage, []Finding) {
+	return quote(placeholder("invalid-json")), []Finding{{Detector: "invalid-json", Count: 1}}
 }
 
-// walker copies a valid document and passes its strings through text. Its
-// recursion is bounded by the nesting encoding/json accepts.
+// walker copies a valid document and passes its strings through text, which gets
+// the name of the member they belong to; it may ask pointer where it is. Strings
+// are parts of the document: they are not to be kept. The recursion is bounded by
+// the nesting that a valid document has at most.
 type walker struct {
 	in       string // its strings are parts of it, not copies
 	pos      int
@@ -128,12 +137,7 @@ func (w *walker) array(key string) {
 // str passes the string at pos through text and returns what it became.
 func (w *walker) str(key string, isKey bool) string {
 	start := w.pos
-	for w.pos++; w.in[w.pos] != '"'; w.pos++ {
-		if w.in[w.pos] == '\\' {
-			w.pos++
-		}
-	}
-	w.pos++
+	w.pos = stringEnd(w.in, start) + 1
 	s := unquote(w.in[start:w.pos])
 	covered, hits := w.text(key, s, isKey)
 	if len(hits) == 0 {

@@ -1,80 +1,96 @@
 // Package redact finds secrets in text and covers them. It knows no policy,
 // does no I/O and imports only the standard library.
 //
-// Start from [Scanner], whose zero value knows the built-in formats:
+// Start from [Scanner], whose zero value knows the built-in formats; [New] adds
+// detectors of the user's own:
 //
 //	var s redact.Scanner
 //	clean, hits := s.String(line)
 //	doc, findings := s.JSON(payload)
 //
-// A covered secret becomes "[REDACTED:detector]", which is never taken for a
-// secret itself, so redacting twice changes nothing.
+// Text that arrives in pieces goes through a [Stream]. A covered secret becomes
+// "[REDACTED:detector]", which is never taken for a secret itself, so redacting
+// twice changes nothing.
+//
+// Secrets are also found where a text encodes them, up to four layers deep: as
+// escapes of JSON and as %XX of addresses.
 package redact
 
 import "strings"
 
-// placeholderStart begins every placeholder; a detector's name and "]" follow.
-const placeholderStart = "[REDACTED:"
-
 // Hit is one covered secret.
 type Hit struct {
-	Detector string // name of the format
+	Detector string // its kind, or the name of the user's detector
 }
 
-// Scanner finds secrets of the built-in formats. The zero value is ready to
-// use; it has no state and is safe for concurrent use.
-type Scanner struct{}
+// Scanner finds secrets. The zero value looks for the built-in vendor formats;
+// [New] makes others. It has no state and is safe for concurrent use.
+type Scanner struct {
+	own *rules // nil: the vendor formats
+}
+
+func (sc Scanner) rules() *rules {
+	if sc.own == nil {
+		return vendorRules()
+	}
+	return sc.own
+}
 
 // String returns s with every secret covered, and one Hit for each. A text
-// without secrets is returned as it is, with nil.
-func (sc Scanner) String(s string) (string, []Hit) {
-	var all []Hit
-	// Covering one secret can free the boundary of its neighbour, so the result
-	// is scanned again. Every round turns bytes into placeholders, which ends it.
-	for {
-		out, hits := sc.once(s)
-		if len(hits) == 0 {
-			return out, all
-		}
-		s, all = out, append(all, hits...)
-	}
-}
+// without secrets is returned as it is, with nil. The result is at most
+// MaxGrowth bytes longer for each hit.
+func (sc Scanner) String(s string) (string, []Hit) { return sc.rules().string("", s) }
 
-// once covers what one pass from left to right finds.
-func (Scanner) once(s string) (string, []Hit) {
-	var b strings.Builder
-	var hits []Hit
-	kept := 0 // s[:kept] is in b already
-	for i := 0; i < len(s); i++ {
-		for _, f := range byFirst[s[i]] {
-			if !strings.HasPrefix(s[i:], f.prefix) {
-				continue
-			}
-			from, end, v := f.at(s, i, true)
-			if v != present {
-				continue
-			}
-			b.WriteString(s[kept:from])
-			b.WriteString(placeholder(f.kind))
-			hits = append(hits, Hit{Detector: f.kind})
-			kept, i = end, end-1
+// MaxGrowth is the length of the longest placeholder, in bytes.
+const MaxGrowth = len(placeholderStart) + maxDetector + len("]")
+
+// Finds says where in s the secrets are that String covers: in order, without
+// overlap, nil for none.
+func (sc Scanner) Finds(s string) []Span { return sc.rules().finds("", s) }
+
+// maxPasses bounds how often a text is looked at because what was covered in it
+// changed the surroundings of something else.
+const maxPasses = 8
+
+// string covers the secrets of a text that is the value of a member, or of none.
+func (r *rules) string(key, s string) (string, []Hit) {
+	var all []Hit
+	for range maxPasses {
+		spans := r.finds(key, s)
+		if len(spans) == 0 {
 			break
 		}
+		s = cover(s, spans)
+		for _, sp := range spans {
+			all = append(all, Hit{Detector: sp.Detector})
+		}
 	}
-	if hits == nil {
-		return s, nil
-	}
-	b.WriteString(s[kept:])
-	return b.String(), hits
+	return s, all
 }
 
-// byFirst lists the formats whose prefix begins with a byte.
-var byFirst = func() (t [256][]*format) {
-	for i := range vendors {
-		first := vendors[i].prefix[0]
-		t[first] = append(t[first], &vendors[i])
+// finds is one look at a text.
+func (r *rules) finds(key, s string) []Span {
+	spans := r.settle(s, 0, true).spans
+	if r.customs != nil {
+		spans = r.custom(spans, s, 0, new(gates))
 	}
-	return t
-}()
+	if r.context && key != "" {
+		spans = r.member(spans, key, s)
+	}
+	return spans
+}
 
-func placeholder(detector string) string { return placeholderStart + detector + "]" }
+// cover puts placeholders in the place of spans.
+func cover(s string, spans []Span) string {
+	var b strings.Builder
+	kept := 0
+	for _, sp := range spans {
+		b.WriteString(s[kept:sp.From])
+		b.WriteString(placeholderStart)
+		b.WriteString(sp.Detector)
+		b.WriteByte(']')
+		kept = sp.To
+	}
+	b.WriteString(s[kept:])
+	return b.String()
+}
