@@ -23,6 +23,7 @@ type room struct {
 var rooms = map[string]room{
 	"":                   {},
 	"redact":             {},
+	"filter":             {ours: []string{"redact"}},
 	"internal/rawjson":   {},
 	"internal/regular":   {},
 	"internal/spelling":  {},
@@ -51,7 +52,7 @@ var rooms = map[string]room{
 		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"policy": {
-		ours:    []string{"engine/admission", "engine/event", "engine/permission", "internal/regular", "internal/spelling", "policy/decisionlog", "policy/facts", "redact"},
+		ours:    []string{"engine/admission", "engine/event", "engine/permission", "internal/rawjson", "internal/regular", "internal/spelling", "policy/decisionlog", "policy/facts", "redact"},
 		outside: []string{"github.com/open-policy-agent/opa"},
 	},
 	"policy/author": {
@@ -62,7 +63,7 @@ var rooms = map[string]room{
 	"cmd/gatehouse": {
 		ours: []string{
 			"engine", "engine/admission", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver",
-			"engine/permission", "internal/regular", "internal/spelling", "internal/unseen", "engine/door", "internal/watch", "policy", "policy/author", "policy/bundle", "policy/corpus", "policy/decisionlog", "policy/facts", "redact",
+			"engine/permission", "filter", "internal/regular", "internal/spelling", "internal/unseen", "engine/door", "internal/watch", "policy", "policy/author", "policy/bundle", "policy/corpus", "policy/decisionlog", "policy/facts", "redact",
 		},
 		outside: []string{"github.com/BurntSushi/toml"},
 	},

@@ -18,6 +18,7 @@ const maxDocumentBytes = 8 << 20
 // documentTypes are the documents of the entry points, zero values.
 var documentTypes = map[Entrypoint]any{
 	EntryPermission: permissionInput{}, EntryAdmission: admissionInput{}, EntryInproc: inprocInput{},
+	EntryRedaction: redactionInput{},
 }
 
 // readDocument reads a document that may be partial. What is missing has its
@@ -25,7 +26,7 @@ var documentTypes = map[Entrypoint]any{
 func readDocument(e Entrypoint, raw json.RawMessage) (any, error) {
 	zero, ok := documentTypes[e]
 	if !ok {
-		return nil, fmt.Errorf("entry point %q: unknown, want permission, admission or inproc", e)
+		return nil, fmt.Errorf("entry point %q: unknown, want permission, admission, inproc or redaction", e)
 	}
 	value, err := decodeBounded(raw, maxDocumentBytes)
 	if err != nil {

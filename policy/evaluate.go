@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -21,6 +22,7 @@ const (
 	EntryPermission Entrypoint = "permission" // a tool call
 	EntryAdmission  Entrypoint = "admission"  // a request to start, continue, answer or end something
 	EntryInproc     Entrypoint = "inproc"     // a call of a tool in this process, or its result
+	EntryRedaction  Entrypoint = "redaction"  // what to cover in a payload; see [Set.EvaluatePlan]
 )
 
 // Evaluation is what the policies say about a document, layer by layer.
@@ -54,6 +56,9 @@ func (s *Set) Evaluate(ctx context.Context, e Entrypoint, document json.RawMessa
 	doc, err := readDocument(e, document)
 	if err != nil {
 		return Evaluation{}, err
+	}
+	if e == EntryRedaction {
+		return Evaluation{}, errors.New("redaction document: it is answered by a plan, not by a decision")
 	}
 	t := &trace{}
 	d := s.guarded(ctx, func(ctx context.Context) permission.Decision {

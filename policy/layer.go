@@ -18,6 +18,7 @@ const (
 	permissionPackage = "gatehouse.permission"
 	admissionPackage  = "gatehouse.admission"
 	inprocPackage     = "gatehouse.inproc"
+	redactionPackage  = "gatehouse.redaction" // its set is named plan
 )
 
 // entrySets are the partial sets that are asked, by entry point.
@@ -25,6 +26,7 @@ var entrySets = map[Entrypoint]ast.Ref{
 	EntryPermission: ast.MustParseRef("data." + permissionPackage + ".decisions"),
 	EntryAdmission:  ast.MustParseRef("data." + admissionPackage + ".decisions"),
 	EntryInproc:     ast.MustParseRef("data." + inprocPackage + ".decisions"),
+	EntryRedaction:  ast.MustParseRef("data." + redactionPackage + ".plan"),
 	entryMask:       ast.MustParseRef("data." + logPackage + ".mask"),
 }
 

@@ -81,7 +81,11 @@ func rulesOf(m *ast.Module) []RuleInfo {
 func decisionLiteral(r *ast.Rule) ast.Object {
 	ref := r.Head.Ref()
 	head, ok := ref[0].Value.(ast.Var)
-	if !ok || head != "decisions" && head != "mask" || r.Head.Key == nil {
+	if !ok || r.Head.Key == nil {
+		return nil
+	}
+	plan := head == "plan" && r.Module != nil && packageName(r.Module) == redactionPackage
+	if head != "decisions" && head != "mask" && !plan {
 		return nil
 	}
 	switch key := r.Head.Key.Value.(type) {

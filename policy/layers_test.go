@@ -139,7 +139,7 @@ func TestEvaluateReadsPartialDocuments(t *testing.T) {
 		{"no object", "permission", `[]`, "", "JSON object"},
 		{"no JSON", "permission", `{`, "", "no JSON"},
 		{"a key twice", "permission", `{"tool":{},"tool":{}}`, "", "twice"},
-		{"no entry point", "redaction", `{}`, "", "entry point"},
+		{"no entry point", "reduction", `{}`, "", "entry point"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			ev, err := s.Evaluate(context.Background(), Entrypoint(row.entry), json.RawMessage(row.document))

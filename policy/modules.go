@@ -116,7 +116,7 @@ func parse(s source, caps *ast.Capabilities) (*ast.Module, error) {
 const libraryPackage = "gatehouse.lib"
 
 // entryPackages are the packages that decide.
-var entryPackages = []string{permissionPackage, admissionPackage, inprocPackage, logPackage}
+var entryPackages = []string{permissionPackage, admissionPackage, inprocPackage, redactionPackage, logPackage}
 
 func packageName(m *ast.Module) string {
 	return strings.TrimPrefix(m.Package.Path.String(), "data.")
@@ -126,8 +126,11 @@ func packageName(m *ast.Module) string {
 // set: undefined, it would say nothing instead of no.
 func checkEntrypoint(m *ast.Module, pkg string) error {
 	set, example := ast.Var("decisions"), "decisions contains {…} if {…}"
-	if pkg == logPackage {
+	switch pkg {
+	case logPackage:
 		set, example = "mask", `mask contains "/input/…" if {…}`
+	case redactionPackage:
+		set, example = "plan", "plan contains {…} if {…}"
 	}
 	var errs ast.Errors
 	for _, r := range m.Rules {
@@ -139,9 +142,13 @@ func checkEntrypoint(m *ast.Module, pkg string) error {
 			errs = append(errs, flaw(r.Location, "%s must be a partial set: write `%s`", set, example))
 			continue
 		}
-		if object := decisionLiteral(r); object != nil && pkg == logPackage {
+		switch object := decisionLiteral(r); {
+		case object == nil:
+		case pkg == logPackage:
 			errs = append(errs, maskShape.check(object, r.Location, "mask field")...)
-		} else if object != nil {
+		case pkg == redactionPackage:
+			errs = append(errs, checkEdit(object, r.Location)...)
+		default:
 			errs = append(errs, checkDecision(object, r.Location)...)
 		}
 	}
@@ -171,7 +178,7 @@ func checkLibrary(m *ast.Module, pkg string) error {
 		return at != nil
 	})
 	if at != nil {
-		return flaw(at, "package %s: input may be read in gatehouse.lib.permission.…, gatehouse.lib.admission.…, gatehouse.lib.inproc.… and gatehouse.lib.log.… only, where its fields are checked; hand it over as an argument", pkg)
+		return flaw(at, "package %s: input may be read in gatehouse.lib.permission.…, gatehouse.lib.admission.…, gatehouse.lib.inproc.…, gatehouse.lib.redaction.… and gatehouse.lib.log.… only, where its fields are checked; hand it over as an argument", pkg)
 	}
 	return nil
 }

@@ -27,23 +27,25 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 	"github.com/gatehouse-mcp/gatehouse/policy/facts"
+	"github.com/gatehouse-mcp/gatehouse/redact"
 )
 
 // Options says which policies are in force. The zero value is the dev profile alone.
 type Options struct {
-	Profile       string         // "dev" (default), "readonly", "ci", "locked" or "none"
-	Paths         []string       // the user's .rego files, or folders of them
-	Data          map[string]any // mounted at data.cfg of the user's policies
-	DataElsewhere bool           // Data is not at hand, as for a tool that checks modules: paths into it are not checked
-	DefaultEffect string         // where nothing allows: "ask" (default) or "deny"
-	Grants        []string       // admission parameters granted by configuration; "*" = every one
-	Protected     []string       // further absolute files and folders nobody may write
-	Home          string         // the owner's home folder; empty: that of the process
-	ServerID      string         // names this server's run in decisions
-	Version       string         // of the program
-	Deadline      time.Duration  // for one decision; 0 = 100 ms
-	Logger        *slog.Logger   // nil = none
-	Decisions     DecisionLog    // is told every decision; nil = none
+	Profile       string          // "dev" (default), "readonly", "ci", "locked" or "none"
+	Paths         []string        // the user's .rego files, or folders of them
+	Data          map[string]any  // mounted at data.cfg of the user's policies
+	DataElsewhere bool            // Data is not at hand, as for a tool that checks modules: paths into it are not checked
+	DefaultEffect string          // where nothing allows: "ask" (default) or "deny"
+	Grants        []string        // admission parameters granted by configuration; "*" = every one
+	Protected     []string        // further absolute files and folders nobody may write
+	Home          string          // the owner's home folder; empty: that of the process
+	ServerID      string          // names this server's run in decisions
+	Version       string          // of the program
+	Deadline      time.Duration   // for one decision; 0 = 100 ms
+	Logger        *slog.Logger    // nil = none
+	Decisions     DecisionLog     // is told every decision; nil = none
+	Redaction     *redact.Options // of the configuration; with it, names of detectors in redaction plans are checked. nil: not known
 
 	Org         []string          // the organisation's .rego files, or folders of them
 	OrgModules  map[string]string // further modules of the organisation by name, as from a bundle
@@ -64,8 +66,14 @@ type Set struct {
 	byLayer   map[string]string // the same for decisions; never changed
 	guard     guard
 	maskGuard guard
-	memo      atomic.Pointer[decisionMemo] // nil until a rule says that its answer holds
-	memoOnce  sync.Once
+
+	detectors       []redact.Custom // of the layers' data
+	planGuard       guard
+	planEvaluations atomic.Int64 // of one layer each
+	planOnce        sync.Once
+	plans           *planner                     // of RedactionPlan
+	memo            atomic.Pointer[decisionMemo] // nil until a rule says that its answer holds
+	memoOnce        sync.Once
 }
 
 var (
@@ -89,6 +97,9 @@ func Load(ctx context.Context, o Options) (*Set, error) {
 	}
 	if err := s.loadUser(ctx); err != nil {
 		return nil, fmt.Errorf("load policies: %w", err)
+	}
+	if err := s.checkDetectors(); err != nil {
+		return nil, err
 	}
 	s.seal()
 	s.options.Logger.Info("policies loaded", "profile", s.options.Profile, "compiled_ahead", ahead, "layers", len(s.layers), "revision", s.revision)
@@ -152,12 +163,15 @@ func (s *Set) add(ctx context.Context, name, revision string, sources []source, 
 		return err
 	}
 	if !l.decides() {
-		return fmt.Errorf("%d files: none adds to gatehouse.permission.decisions, gatehouse.admission.decisions, gatehouse.inproc.decisions or gatehouse.log.mask, so they would decide nothing", len(sources))
+		return fmt.Errorf("%d files: none adds to gatehouse.permission.decisions, gatehouse.admission.decisions, gatehouse.inproc.decisions, gatehouse.redaction.plan or gatehouse.log.mask, so they would decide nothing", len(sources))
 	}
 	if revision != "" {
 		l.revision = revision
 	}
 	s.layers = append(s.layers, l)
+	if err := s.loadDetectors(l, data); err != nil {
+		return err
+	}
 	return s.checkExamples(ctx, l)
 }
 

@@ -8,9 +8,9 @@ var profiles = []string{"dev", "readonly", "ci", "locked", "none"}
 // profileFiles are the files of one profile beside those that the others share.
 var profileFiles = map[string][]string{
 	"dev":      {"dev", "shell_reads", "reading", "git_reads"},
-	"ci":       {"dev", "ci", "shell_reads", "reading", "git_reads"},
+	"ci":       {"dev", "ci", "redaction", "shell_reads", "reading", "git_reads"},
 	"readonly": {"readonly", "shell_reads", "reading", "git_reads"},
-	"locked":   {"locked"},
+	"locked":   {"locked", "redaction"},
 }
 
 // noneFiles are all there is in profile none: what guards the gate itself, what

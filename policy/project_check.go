@@ -35,6 +35,9 @@ func projectCapabilities() *ast.Capabilities {
 
 // checkProject refuses what a repository's module may not do.
 func checkProject(m *ast.Module) (errs ast.Errors) {
+	if packageName(m) == redactionPackage {
+		return ast.Errors{flaw(m.Package.Location, "package %s: a repository may not say what is covered, it could hide its doings; plans are of the organisation and the user", redactionPackage)}
+	}
 	effects, known := projectPackages[packageName(m)]
 	if !known {
 		return ast.Errors{flaw(m.Package.Location, "package %s: a project's policies live in %s and %s", packageName(m), permissionPackage, admissionPackage)}

@@ -11,15 +11,16 @@ import (
 
 // documents are the input documents by the name of their schema.
 var documents = map[string]any{
-	"permission": permissionInput{}, "admission": admissionInput{}, "inproc": inprocInput{}, "log": logInput{},
+	"permission": permissionInput{}, "admission": admissionInput{}, "inproc": inprocInput{}, "redaction": redactionInput{}, "log": logInput{},
 }
 
-var documentOrder = []string{"permission", "admission", "inproc", "log"}
+var documentOrder = []string{"permission", "admission", "inproc", "redaction", "log"}
 
 var documentTitles = map[string]string{
 	"permission": "permission/v1: one tool call to judge",
 	"admission":  "admission/v1: a request to start, continue, answer or end something",
 	"inproc":     "inproc/v1: a call of a tool that lives in this process, or its result",
+	"redaction":  "redaction/v1: the sort of a payload, for the set plan of gatehouse.redaction",
 	"log":        "log/v1: an event of the decision log, for the set mask of gatehouse.log",
 }
 

@@ -15,7 +15,7 @@ var schemaFiles embed.FS
 
 // schemaKinds are the documents; gatehouse.<kind> and gatehouse.lib.<kind> with
 // everything below it read that document as input.
-var schemaKinds = []string{"permission", "admission", "inproc", "log"}
+var schemaKinds = []string{"permission", "admission", "inproc", "redaction", "log"}
 
 // schemas are the decoded schema files by kind.
 var schemas = sync.OnceValues(func() (map[string]schemaNode, error) {

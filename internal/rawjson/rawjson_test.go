@@ -67,3 +67,22 @@ func FuzzEach(f *testing.F) {
 		}
 	})
 }
+
+func TestItems(t *testing.T) {
+	for doc, want := range map[string]string{
+		`[]`: "", ` [ 1 , "a]\\" ,{"b":["\"]"]} , null ] `: `1|"a]\\"|{"b":["\"]"]}|null|`, `["\\\\\"x","\\"]`: `"\\\\\"x"|"\\"|`,
+	} {
+		var got strings.Builder
+		if !Items([]byte(doc), func(value []byte) { got.WriteString(string(value) + "|") }) {
+			t.Errorf("%s: no array", doc)
+		}
+		if got.String() != want {
+			t.Errorf("%s: %q, want %q", doc, got.String(), want)
+		}
+	}
+	for _, doc := range []string{`{}`, `"[]"`, ``, `1`} {
+		if Items([]byte(doc), func([]byte) { t.Errorf("%s has an element", doc) }) {
+			t.Errorf("%s is an array", doc)
+		}
+	}
+}

@@ -16,7 +16,7 @@ import (
 // RuleTrace is one rule that adds to a set of decisions, and what came of it.
 type RuleTrace struct {
 	Rule    string   `json:"rule"`   // id; empty when it is computed
-	Effect  string   `json:"effect"` // empty when it is computed
+	Effect  string   `json:"effect"` // of an edit its action; empty when it is computed
 	File    string   `json:"file"`
 	Line    int      `json:"line"`
 	Fired   bool     `json:"fired"`
@@ -33,7 +33,7 @@ func Locate(layer policy.Suite, id, effect string) (file string, line int) {
 	l := &linter{program: p}
 	l.deciding(l.collect)
 	for _, d := range l.decisions {
-		if d.text("rule") == id && (d.text("effect") == effect || d.text("effect") == "") {
+		if d.text("rule") == id && (d.word() == effect || d.word() == "") {
 			return d.rule.Location.File, d.rule.Location.Row
 		}
 	}
@@ -99,7 +99,11 @@ func prepareQuery(ctx context.Context, c *ast.Compiler, store storage.Store, ref
 }
 
 func decisionsRef(e policy.Entrypoint) ast.Ref {
-	return ast.MustParseRef("data.gatehouse." + string(e) + ".decisions")
+	set := "decisions"
+	if e == policy.EntryRedaction {
+		set = "plan"
+	}
+	return ast.MustParseRef("data.gatehouse." + string(e) + "." + set)
 }
 
 // traced lists the rules in the order of files and lines.
@@ -120,7 +124,7 @@ func (p *program) traced(e policy.Entrypoint, input ast.Value, f *failures) []Ru
 	all := make([]RuleTrace, 0, len(l.decisions))
 	for _, d := range l.decisions {
 		at := d.rule.Location
-		one := RuleTrace{Rule: d.text("rule"), Effect: d.text("effect"), File: at.File, Line: at.Row}
+		one := RuleTrace{Rule: d.text("rule"), Effect: d.word(), File: at.File, Line: at.Row}
 		var stopped *traced
 		for _, q := range byPlace[fmt.Sprintf("%s:%d:%d", at.File, at.Row, at.Col)] {
 			one.Fired = one.Fired || q.exited

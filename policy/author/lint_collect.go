@@ -13,7 +13,7 @@ type decision struct {
 	object ast.Object // as written out; nil when it is computed
 }
 
-// collect takes every rule of m that adds to decisions, and those that add a
+// collect takes every rule of m that adds to decisions, or to a plan, and those that add a
 // decision to a set of another name, from which decisions are taken.
 func (l *linter) collect(m *ast.Module) {
 	for _, r := range m.Rules {
@@ -21,7 +21,7 @@ func (l *linter) collect(m *ast.Module) {
 			continue
 		}
 		d := decision{m, r, l.writtenOut(m, r)}
-		if d.final() && !takes(r) || d.has("effect") && d.has("rule") {
+		if d.final() && !takes(r) || (d.has("effect") || d.edits() && d.has("action")) && d.has("rule") {
 			l.decisions = append(l.decisions, d)
 		}
 	}
@@ -71,7 +71,23 @@ func (l *linter) writtenOut(m *ast.Module, r *ast.Rule) ast.Object {
 
 // final reports a rule of the set that is asked.
 func (d decision) final() bool {
-	return d.rule.Head.Ref()[0].Value.Compare(ast.Var("decisions")) == 0
+	set := ast.Var("decisions")
+	if d.edits() {
+		set = "plan"
+	}
+	return d.rule.Head.Ref()[0].Value.Compare(set) == 0
+}
+
+// edits reports a rule of a redaction plan: it adds edits, which have an action
+// where decisions have an effect.
+func (d decision) edits() bool { return packageName(d.module) == "gatehouse.redaction" }
+
+// word is the effect, or the action of an edit.
+func (d decision) word() string {
+	if d.edits() {
+		return d.text("action")
+	}
+	return d.text("effect")
 }
 
 // text is a field of the decision that is written out, else "".

@@ -9,7 +9,7 @@ import (
 )
 
 // What is asked: packages whose name is one of these, or lies below gatehouse.lib.
-var askedPackages = []string{"gatehouse.permission", "gatehouse.admission", "gatehouse.inproc", "gatehouse.log"}
+var askedPackages = []string{"gatehouse.permission", "gatehouse.admission", "gatehouse.inproc", "gatehouse.redaction", "gatehouse.log"}
 
 func (l *linter) unknownPackage(id LintInfo) {
 	l.deciding(func(m *ast.Module) {
@@ -68,9 +68,16 @@ func (l *linter) computedRule(id LintInfo)   { l.computed(id, "rule") }
 
 func (l *linter) computed(id LintInfo, field string) {
 	for _, d := range l.decisions {
-		if d.text(field) == "" {
-			l.report(id, d.rule.Location, fmt.Sprintf("the %s of this decision is computed, so nothing checks it when it loads", field),
-				fmt.Sprintf("write %q out in the decision; use one rule for each value", field))
+		name, whole := field, "decision"
+		if d.edits() {
+			whole = "edit"
+			if field == "effect" {
+				name = "action"
+			}
+		}
+		if d.text(name) == "" {
+			l.report(id, d.rule.Location, fmt.Sprintf("the %s of this %s is computed, so nothing checks it when it loads", name, whole),
+				fmt.Sprintf("write %q out in the %s; use one rule for each value", name, whole))
 		}
 	}
 }
@@ -95,8 +102,11 @@ func (l *linter) noTest(id LintInfo) {
 			continue
 		}
 		told[rule] = true
-		l.report(id, d.rule.Location, fmt.Sprintf("no test names rule %q", rule),
-			fmt.Sprintf("test that it fires and that it does not: \"%s:%s\" in testing.said(decisions) …", d.text("effect"), rule))
+		advice := fmt.Sprintf("test that it fires and that it does not: \"%s:%s\" in testing.said(decisions) …", d.text("effect"), rule)
+		if d.edits() {
+			advice = fmt.Sprintf("test that it holds and where it does not: \"%s\" in {e.rule | some e in redaction.plan} with input as {…}", rule)
+		}
+		l.report(id, d.rule.Location, fmt.Sprintf("no test names rule %q", rule), advice)
 	}
 }
 

@@ -1,6 +1,9 @@
 package author
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -169,5 +172,41 @@ func TestLintsAreDescribed(t *testing.T) {
 			t.Errorf("lint %+v", l)
 		}
 		ids = append(ids, l.ID)
+	}
+}
+
+func TestLintOfPlans(t *testing.T) {
+	const plans = "package gatehouse.redaction\n\n"
+	for _, test := range []struct{ name, text, want string }{
+		{"clean", plans + "plan contains {\"action\": \"drop\", \"rule\": \"a.b\"} if input.sink.kind == \"log\"\n", ""},
+		{"no test", plans + "plan contains {\"action\": \"drop\", \"rule\": \"a.c\"}\n", "no-test 3"},
+		{"computed", plans + "plan contains {\"action\": lower(\"DROP\"), \"rule\": \"a.b\"}\n", "computed-effect 3"},
+		{"a set of another name", plans + "decisions contains {\"action\": \"drop\", \"rule\": \"a.b\"}\n", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var got []string
+			for _, f := range Lint(Linting{Sources: []policy.Source{{Name: "p.rego", Text: test.text}, {Name: "t.rego", Text: naming}}}) {
+				got = append(got, fmt.Sprintf("%s %d", f.ID, f.Line))
+			}
+			if strings.Join(got, ", ") != test.want {
+				t.Errorf("got %v, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestSuiteOfPlans(t *testing.T) {
+	rules := "package gatehouse.redaction\n\nplan contains {\"action\": \"drop\", \"rule\": \"a.b\"} if input.sink.kind == \"log\"\n"
+	tests := "package gatehouse.redaction_test\n\nrules(sink) := {e.rule | some e in data.gatehouse.redaction.plan with input as {\"sink\": {\"kind\": sink}}}\n\n" +
+		"test_log if rules(\"log\") == {\"a.b\"}\n\ntest_model if rules(\"model\") == set()\n\ntest_wrong if rules(\"model\") == {\"a.b\"}\n"
+	s := Suite{Sources: []policy.Source{{Name: "p.rego", Text: rules}, {Name: "p_test.rego", Text: tests}}, Coverage: true}
+	r, err := s.Test(context.Background())
+	if err != nil || r.Passed != 2 || r.Failed != 1 || r.Coverage.Percent != 100 {
+		t.Errorf("%d passed, %d failed, %v covered, %v", r.Passed, r.Failed, r.Coverage, err)
+	}
+	document := json.RawMessage(`{"sink":{"kind":"model"}}`)
+	traces, err := Explain(context.Background(), policy.Suite{Layer: "user", Sources: s.Sources[:1]}, policy.EntryRedaction, document)
+	if err != nil || len(traces) != 1 || traces[0].Rule != "a.b" || traces[0].Effect != "drop" || traces[0].Fired || traces[0].Failure == nil {
+		t.Errorf("got %+v, %v", traces, err)
 	}
 }

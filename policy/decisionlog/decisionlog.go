@@ -10,7 +10,7 @@
 //
 // Record never waits: it puts the entry into a bounded queue, and one goroutine
 //
-//	Record → queue → [encode → cover secrets → mask → write → rotate, prune]
+//	Record → queue → [encode → cover secrets, plans → mask → write → rotate, prune]
 //
 // does the rest until Close. What finds no room in the queue, or cannot be
 // written, is counted; the next line that is written tells the number. A log
@@ -26,6 +26,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/redact"
 )
 
 // Bounds of what waits to be written.
@@ -43,6 +45,8 @@ type Options struct {
 	ID       string        // label id: this server's run
 	Version  string        // label version: of the program
 	Logger   *slog.Logger  // nil = none
+
+	Scanner redact.Scanner // finds secrets, whatever masks say; the zero value knows the vendor formats
 }
 
 // Entry is one decision. Functions in it are called on the writer's goroutine,
@@ -77,7 +81,8 @@ type Entry struct {
 type Log struct {
 	options Options
 	writer  *writer
-	done    chan struct{} // closed when the writer has ended
+	plan    atomic.Pointer[Cover] // nil: none
+	done    chan struct{}         // closed when the writer has ended
 
 	mu     sync.RWMutex
 	closed bool

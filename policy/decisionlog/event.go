@@ -73,7 +73,7 @@ func (l *Log) line(e Entry, number, lost uint64) ([]byte, error) {
 			return nil, fmt.Errorf("replace %s: %w", op.Path, err)
 		}
 	}
-	line, err := ev.cover()
+	line, err := l.cover(ev)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (l *Log) line(e Entry, number, lost uint64) ([]byte, error) {
 			l.options.Logger.Error("decision log: a mask failed, so the event is written without what masks can reach", "decision", e.ID, "error", err)
 			ev.strip("a mask failed; the server's own log says why") // its text may quote what was to be masked
 		}
-		if line, err = ev.cover(); err != nil { // an error may quote what it stumbled over, a value bring something
+		if line, err = l.cover(ev); err != nil { // an error may quote what it stumbled over, a value bring something
 			return nil, err
 		}
 	}
@@ -129,9 +129,9 @@ func (l *Log) event(e Entry, number, lost uint64) (*Event, error) {
 	return ev, nil
 }
 
-// cover replaces the secrets of every known form in all of the event and returns
+// cover replaces the secrets that a scanner knows in all of the event and returns
 // its line.
-func (ev *Event) cover() ([]byte, error) {
+func (ev *Event) cover(scanner redact.Scanner) ([]byte, error) {
 	raw, err := encode(ev)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (ev *Event) cover() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cover credentials: %w", err)
 	}
-	clean, findings := redact.Scanner{}.JSON(clean)
+	clean, findings := scanner.JSON(clean)
 	if len(findings)+len(found) == 0 {
 		return raw, nil
 	}
@@ -154,11 +154,11 @@ func (ev *Event) cover() ([]byte, error) {
 	}
 	ev.Erased, ev.Masked = nil, nil
 	for _, pointer := range was.Erased {
-		ev.note(&ev.Erased, coveredPointer(pointer))
+		ev.note(&ev.Erased, coveredPointer(scanner, pointer))
 	}
 	for _, pointer := range append(was.Masked, found...) {
 		if first, _, _ := strings.Cut(pointer[1:], "/"); first != "erased" && first != "masked" { // these are noted above
-			ev.note(&ev.Masked, coveredPointer(pointer))
+			ev.note(&ev.Masked, coveredPointer(scanner, pointer))
 		}
 	}
 	return encode(ev)
@@ -166,10 +166,10 @@ func (ev *Event) cover() ([]byte, error) {
 
 // coveredPointer covers the secrets in the steps of a pointer: names of members
 // can be secrets, too.
-func coveredPointer(pointer string) string {
+func coveredPointer(scanner redact.Scanner, pointer string) string {
 	steps := strings.Split(pointer, "/")
 	for i, step := range steps {
-		clean, _ := redact.Scanner{}.String(coverText(unescapedStep(step)))
+		clean, _ := scanner.String(coverText(unescapedStep(step)))
 		steps[i] = escapedStep(clean)
 	}
 	return strings.Join(steps, "/")
