@@ -58,7 +58,7 @@ func (a *agents) learn(id, kind, toolUse string) {
 		a.order = append(a.order, id)
 	}
 	if kind != "" {
-		agent.Type = clip(kind)
+		agent.Type = beginning(kind)
 	}
 	if toolUse != "" {
 		agent.ParentToolUseID, agent.Depth = toolUse, a.known[a.starts[toolUse]].Depth+1

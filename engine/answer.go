@@ -110,6 +110,12 @@ func (s *Session) verdict(ctx context.Context, a Answer, q permission.Question) 
 		if err := usableInput(v.Input); err != nil {
 			return v, err
 		}
+		s.mu.Lock()
+		shown := s.actions[q.ID].Input
+		s.mu.Unlock()
+		if pointer := copiedFrom(shown, q.Request.Input, v.Input); pointer != "" {
+			return v, Errorf(InvalidArgument, "updatedInput holds at %s what redaction shows there, so it is not what would run; leave updatedInput out to run the original, or write the value yourself", clip(pointer))
+		}
 	}
 	// The policies may have changed while it waited, and the folder by a call beside it.
 	moved := cmp.Or(v.Folder, s.cwd) != cmp.Or(q.Request.Folder, s.cwd)
@@ -270,7 +276,9 @@ func (s *Session) applyUpdates(raw json.RawMessage) error {
 // follow applies updates of the answer that counts. They were checked; those
 // that another answer made impossible in between are left out.
 func (s *Session) follow(raw json.RawMessage) {
-	if err := s.applyUpdates(raw); err != nil {
-		s.engine.log.Warn("updated permissions", "session", s.id, "error", err)
+	err := s.applyUpdates(raw)
+	s.tellOrigin() // the mode may be another
+	if err != nil {
+		s.engine.log.Warn("updated permissions", "session", s.id, "error", s.forLog(err.Error()))
 	}
 }

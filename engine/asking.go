@@ -41,7 +41,7 @@ func (p *process) ask(ctx context.Context, r permission.Request, d permission.De
 	}
 	rec := record(shown, d, "deny", v.Source, q.ID)
 	rec.Message, rec.Interrupt = v.Message, v.Interrupt || s.tooManyDenials()
-	s.append(event.PermissionResult, rec)
+	s.decided(rec.ToolName, rec)
 	return denyAnswer{Behavior: "deny", Message: v.Message, Interrupt: rec.Interrupt}
 }
 
@@ -78,11 +78,12 @@ func (s *Session) open(r permission.Request, d permission.Decision) (permission.
 	if err != nil {
 		return q, err
 	}
-	e := s.append(event.PermissionAsked, newAction(q, timeout))
+	e := s.add(event.Payload{Kind: event.PermissionAsked, Tool: r.Tool}, s.newAction(q, timeout))
 	var shown Action
 	if json.Unmarshal(e.Data, &shown) != nil || shown.RequestID == "" {
 		shown = Action{Type: "permission", RequestID: q.ID, ToolName: r.Tool, ToolUseID: r.ToolUseID, Summary: "[withheld: redaction ended with an error]", CreatedAt: q.Created, ExpiresAt: q.Deadline}
 	}
+	shown.Redactions = e.Redactions
 	s.mu.Lock()
 	s.actions[q.ID] = shown
 	err = s.updateLocked(asked)
@@ -121,13 +122,18 @@ func (s *Session) close(id string) {
 // summaryShown bounds the one-line text of an action, in bytes.
 const summaryShown = 300
 
-func newAction(q permission.Question, timeout time.Duration) Action {
+// newAction is the question as clients see it, but for the redaction on its way
+// into an event. What is cut here is redacted before.
+func (s *Session) newAction(q permission.Question, timeout time.Duration) Action {
 	r, d := q.Request, q.Decision
+	cover := func(text string) string {
+		return s.redactSort(event.Payload{Sink: event.SinkEvent, Kind: event.PermissionAsked, Tool: r.Tool}, text)
+	}
 	a := Action{
 		Type: "permission", RequestID: q.ID, ToolName: r.Tool, Input: r.Input, InputSHA256: digest(r.Input),
-		Summary: summary(r), Description: visible(r.Title), Rule: d.Rule, Reason: visible(d.Reason), ToolUseID: r.ToolUseID, AgentID: r.AgentID,
+		Summary: summary(r, cover), Description: visible(r.Title), Rule: d.Rule, Reason: visible(d.Reason), ToolUseID: r.ToolUseID, AgentID: r.AgentID,
 		Approver: d.Ask.Approver, Approvers: d.Ask.Approvers, Quorum: d.Ask.Quorum, ScopeTTL: d.Ask.TTLSeconds,
-		Fields: actionFields(r.Input, d.Ask.Fields), CreatedAt: q.Created.UTC(), ExpiresAt: q.Deadline.UTC(), TimeoutMS: timeout.Milliseconds(),
+		Fields: actionFields(r.Input, d.Ask.Fields, cover), CreatedAt: q.Created.UTC(), ExpiresAt: q.Deadline.UTC(), TimeoutMS: timeout.Milliseconds(),
 	}
 	if grantKey(r, d) != "" {
 		a.Scope = d.Ask.Scope
@@ -153,7 +159,8 @@ func field(object json.RawMessage, key string) json.RawMessage {
 }
 
 // summary is one line made here from the real input, never the model's own words.
-func summary(r permission.Request) string {
+// cover redacts a text that is too long.
+func summary(r permission.Request, cover func(string) string) string {
 	text := r.Tool
 	for _, key := range []string{"command", "file_path", "notebook_path", "url", "pattern", "query"} {
 		var value string
@@ -164,6 +171,9 @@ func summary(r permission.Request) string {
 	}
 	if r.Door == permission.DoorForm {
 		text = formOf(r.Input).summary()
+	}
+	if len(text) > summaryShown {
+		text = cover(text)
 	}
 	if len(text) > summaryShown {
 		text = fmt.Sprintf("%s… (%d bytes of input)", strings.ToValidUTF8(text[:summaryShown], ""), len(r.Input))

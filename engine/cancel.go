@@ -40,6 +40,7 @@ var unfinished = []string{"shutdown", "start", "idle"}
 
 // cancel changes the state and begins the stop; false when it was cancelled before.
 func (s *Session) cancel(reason, source string) bool {
+	reason = s.redactText(event.SinkEvent, reason) // sessions are listed with it
 	s.mu.Lock()
 	if s.updateLocked(cancelled) != nil {
 		s.mu.Unlock()

@@ -108,7 +108,7 @@ func (u *duties) fail(toolUse string, d duty) {
 }
 
 // shown is the content of a call's result as events hold it.
-func (u *duties) shown(toolUse string, content json.RawMessage) json.RawMessage {
+func (u *duties) shown(tool, toolUse string, content json.RawMessage) json.RawMessage {
 	u.mu.Lock()
 	d, owed := u.failed[toolUse]
 	delete(u.failed, toolUse)
@@ -116,27 +116,25 @@ func (u *duties) shown(toolUse string, content json.RawMessage) json.RawMessage 
 	if !owed {
 		return content
 	}
-	return d.shape(content)
+	return d.shape(tool, content)
 }
 
 // shape applies a duty to the output of a call, in the output's own shape.
-func (u duty) shape(output json.RawMessage) json.RawMessage {
-	if u.withhold {
-		return withheldShape(output)
+func (u duty) shape(tool string, output json.RawMessage) json.RawMessage {
+	v, ok := decodeOutput(output)
+	if u.withhold || !ok {
+		return withheldOutput(tool, output)
 	}
-	var v any
-	dec := json.NewDecoder(strings.NewReader(string(output)))
-	dec.UseNumber()
-	if dec.Decode(&v) != nil {
-		return withheldShape(output)
-	}
-	cut := cutter{left: u.limit, limit: u.limit, rule: u.rule}
-	b, err := json.Marshal(cut.value(v))
+	cut := cutter{left: u.limit, limit: u.limit, rule: u.rule, tool: tool}
+	b, ok := encodeOutput(cut.value("", v))
 	switch {
-	case err != nil:
-		return withheldShape(output)
+	case !ok:
+		return withheldOutput(tool, output)
 	case !cut.told:
 		return output // nothing was cut: the very bytes
+	}
+	if b, ok = keepShape(tool, output, b); !ok {
+		return withheldOutput(tool, output)
 	}
 	return b
 }
@@ -144,24 +142,24 @@ func (u duty) shape(output json.RawMessage) json.RawMessage {
 // cutter cuts the texts of a value to a number of bytes in total.
 type cutter struct {
 	left, limit int
-	rule        string
+	rule, tool  string
 	told        bool
 }
 
-func (c *cutter) value(v any) any {
+func (c *cutter) value(key string, v any) any {
 	switch v := v.(type) {
 	case string:
+		if keepsWord(c.tool, key, v) {
+			return v
+		}
 		return c.text(v)
 	case []any:
 		for i := range v {
-			v[i] = c.value(v[i])
+			v[i] = c.value(key, v[i])
 		}
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if word, ok := v[k].(string); k == "type" && ok && shapeWord.MatchString(word) {
-				continue // the CLI tells shapes apart by it
-			}
-			v[k] = c.value(v[k])
+			v[k] = c.value(k, v[k])
 		}
 	}
 	return v
@@ -187,7 +185,7 @@ func (p *process) meet(input map[string]json.RawMessage, output json.RawMessage)
 	if !owed {
 		return output, false
 	}
-	shaped := u.shape(output)
+	shaped := u.shape(textOf(input["tool_name"]), output)
 	return shaped, string(shaped) != string(output)
 }
 

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/control"
-	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
 
@@ -167,7 +166,7 @@ func (p *process) formSettled(r permission.Request, d permission.Decision, reque
 // formDone records the end of a form. The protocol has no interrupt in a form's
 // answer, so one is sent beside it.
 func (p *process) formDone(rec formRecord, content json.RawMessage) any {
-	p.session.append(event.PermissionResult, rec)
+	p.session.decided(rec.ToolName, rec)
 	if rec.Interrupt {
 		p.session.work.Go(p.interrupt) // ends with the CLI's answer or its own time limit
 	}

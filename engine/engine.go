@@ -61,6 +61,7 @@ type Engine struct {
 
 	sealer *sealer // of resume tokens; nil without a secret
 	spent  ledger
+	filter *filterLink // nil without one; guarded by mu
 
 	standing standing
 
@@ -88,8 +89,12 @@ func New(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	filter, err := openFilter(&o)
+	if err != nil {
+		return nil, err
+	}
 	e := &Engine{
-		o: o, log: o.Logger, sealer: sealer, slots: newSlots(o.MaxConcurrent),
+		o: o, log: o.Logger, sealer: sealer, filter: filter, slots: newSlots(o.MaxConcurrent),
 		chain:    permission.Chain{Deciders: o.Deciders, Default: fallback},
 		sessions: make(map[string]*Session), versions: make(map[string]string), claimed: make(map[string]bool),
 	}
@@ -123,7 +128,10 @@ func (o *Options) complete() error {
 		o.Approvers = []string{approverClient, approverHuman}
 	}
 	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
+	o.OnExposedSecret = cmp.Or(o.OnExposedSecret, ReportExposed)
 	switch {
+	case o.OnExposedSecret != ReportExposed && o.OnExposedSecret != StopExposed:
+		return fmt.Errorf("engine options: OnExposedSecret %q is unknown, want %q or %q", o.OnExposedSecret, ReportExposed, StopExposed)
 	case o.ResumeTTL > MaxResumeTTL:
 		return fmt.Errorf("engine options: ResumeTTL %s is above %s", o.ResumeTTL, MaxResumeTTL)
 	case o.StateDir == "" && (o.DiskResume || strings.TrimSpace(string(o.ResumeSecret)) != ""):
@@ -238,6 +246,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		}
 		e.stop()
 		e.work.Wait()
+		e.filter.close()
 		close(gone)
 	}()
 	select {
@@ -350,21 +359,21 @@ func (e *Engine) askVersion(ctx context.Context, path string) (string, error) {
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
-		return "", Errorf(InvalidArgument, "executable %s --version: %w%s", path, err, stderrOf(err))
+		return "", Errorf(InvalidArgument, "executable %s --version: %w%s", path, err, e.stderrOf(ctx, err))
 	}
 	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
 	if _, ok := parseVersion(version); !ok {
-		return "", Errorf(InvalidArgument, "executable %s --version: %.80q is no version; is it the Claude Code CLI?", path, string(out))
+		return "", Errorf(InvalidArgument, "executable %s --version: %.80q is no version; is it the Claude Code CLI?", path, e.redactVersion(ctx, string(out)))
 	}
 	return version, nil
 }
 
-func stderrOf(err error) string {
+func (e *Engine) stderrOf(ctx context.Context, err error) string {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok || len(exit.Stderr) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; stderr: %.400q%s", strings.TrimSpace(string(exit.Stderr)), gitBashHint(string(exit.Stderr)))
+	return fmt.Sprintf("; stderr: %.400q%s", strings.TrimSpace(e.redactVersion(ctx, string(exit.Stderr))), gitBashHint(string(exit.Stderr)))
 }
 
 func parseVersion(s string) ([3]int, bool) {

@@ -15,14 +15,14 @@ const (
 )
 
 // actionFields are the values of an input that the asking rule names, made
-// visible here from the input that would run.
-func actionFields(input json.RawMessage, pointers []string) []ActionField {
+// visible here from the input that would run. cover redacts what is too long.
+func actionFields(input json.RawMessage, pointers []string, cover func(string) string) []ActionField {
 	var fields []ActionField
 	for _, p := range pointers[:min(len(pointers), maxFields)] {
 		f := ActionField{Pointer: p}
 		value, found := at(input, p)
 		if f.Missing = !found; found {
-			f.Value = shownValue(value)
+			f.Value = shownValue(value, cover)
 		}
 		fields = append(fields, f)
 	}
@@ -30,13 +30,16 @@ func actionFields(input json.RawMessage, pointers []string) []ActionField {
 }
 
 // shownValue is a text as it is, other values as JSON, both escaped and cut.
-func shownValue(raw json.RawMessage) string {
+func shownValue(raw json.RawMessage, cover func(string) string) string {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
 		text = string(raw)
 	}
 	shown := visible(text)
 	if len(shown) <= maxFieldText {
+		return shown
+	}
+	if shown = cover(shown); len(shown) <= maxFieldText {
 		return shown
 	}
 	end := maxFieldText

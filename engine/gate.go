@@ -27,6 +27,7 @@ type launch struct {
 	at       string // UUID of the last message to keep, "" for all
 	fork     bool
 	isolated bool // no settings file at all
+	filter   filtering
 }
 
 type gatePermissions struct {
@@ -39,7 +40,7 @@ const managedLock = `{"allowManagedHooksOnly":true,"permissions":{"ask":["*"],"d
 
 // settings renders --settings: the gate's own keys over the vetted snapshot of
 // the project's.
-func (s *Session) settings() (string, error) {
+func (s *Session) settings(l launch) (string, error) {
 	own := map[string]any{}
 	for k, v := range s.snapshot.settings {
 		own[k] = v
@@ -52,6 +53,9 @@ func (s *Session) settings() (string, error) {
 		return "", err
 	}
 	own["sandbox"] = sandbox
+	if env := l.filter.settings(); env != nil {
+		own["env"] = env
+	}
 	b, err := json.Marshal(own)
 	return string(b), err
 }
@@ -79,7 +83,7 @@ func sandboxSettings(raw json.RawMessage) (map[string]any, error) {
 // args renders the command line. Values of callers go as --flag=value, so that
 // none is read as another flag.
 func (s *Session) args(l launch, mcpConfig string) ([]string, error) {
-	settings, err := s.settings()
+	settings, err := s.settings(l)
 	if err != nil {
 		return nil, err
 	}
@@ -184,6 +188,9 @@ func (s *Session) persists() bool { return s.params.PersistSession == nil || *s.
 // readable by every user of the machine. It returns "" when there are none.
 func (s *Session) writeMcpConfig(l launch) (path string, err error) {
 	servers, err := s.mcpServers(l)
+	if err == nil {
+		servers, err = l.filter.mark(servers)
+	}
 	if err != nil || len(servers) == 0 {
 		return "", err
 	}

@@ -31,7 +31,7 @@ const (
 func (h *history) judged(r permission.Request, d permission.Decision, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	tool := clip(r.Tool)
+	tool := beginning(r.Tool)
 	h.recent = append(h.recent, permission.Recent{Tool: tool, Effect: d.Effect, Rule: d.Rule, At: now})
 	if over := len(h.recent) - permission.MaxRecent; over > 0 {
 		h.recent = slices.Clone(h.recent[over:])
@@ -45,15 +45,19 @@ func (h *history) judged(r permission.Request, d permission.Decision, now time.T
 	h.tools[tool]++
 }
 
-// passed notes the labels of a call that is let through.
-func (h *history) passed(labels map[string]string) {
+// passed notes the labels of a call that is let through; it reports whether one
+// is new.
+func (h *history) passed(labels map[string]string) (news bool) {
 	for key, value := range labels {
-		h.mark(key + ":" + value)
+		if h.mark(key + ":" + value) {
+			news = true
+		}
 	}
+	return news
 }
 
-// mark adds taints, within the bound.
-func (h *history) mark(taints ...string) {
+// mark adds taints, within the bound; it reports whether one is new.
+func (h *history) mark(taints ...string) (news bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, t := range taints {
@@ -64,9 +68,10 @@ func (h *history) mark(taints ...string) {
 			t = taintFull
 		}
 		if at, found := slices.BinarySearch(h.taint, t); !found {
-			h.taint = slices.Insert(h.taint, at, t)
+			h.taint, news = slices.Insert(h.taint, at, t), true
 		}
 	}
+	return news
 }
 
 // tainted is a copy of the taints.

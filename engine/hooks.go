@@ -3,11 +3,9 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/control"
-	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
 
@@ -22,11 +20,9 @@ func (p *process) hookCallback(ctx context.Context, r control.Request) any {
 	case "PreToolUse":
 		return p.preToolUse(ctx, input)
 	case "PostToolUse":
-		return p.postToolUse(ctx, input)
+		return p.postToolUse(input)
 	case "PostToolUseFailure":
-		if p.sign(input, "PostToolUseFailure") {
-			p.unmetFailure(input)
-		}
+		return p.postToolUseFailure(input)
 	case "UserPromptSubmit":
 		return p.userPrompt(ctx, input, p.session.judgeSubmitted)
 	case "UserPromptExpansion":
@@ -59,6 +55,7 @@ func (p *process) preToolUse(ctx context.Context, input map[string]json.RawMessa
 		s.notice("protocol_error", "a call could not be read (engine.decode); it was denied", map[string]any{"toolUseID": clip(textOf(input["tool_use_id"]))})
 		return hookAnswer(preToolUseAnswer{Event: "PreToolUse", Decision: "deny", Reason: "the call could not be read (engine.decode)"})
 	}
+	s.calls.learn(textOf(input["tool_use_id"]), tool)
 	s.agents.learn(textOf(input["agent_id"]), textOf(input["agent_type"]), "")
 	if folder, told := input["cwd"]; told {
 		s.folders.at(textOf(input["agent_id"]), textOf(folder))
@@ -74,105 +71,11 @@ func (p *process) preToolUse(ctx context.Context, input map[string]json.RawMessa
 	}
 	rec := record(r, d, "deny", "policy", "")
 	rec.Message, rec.Interrupt = d.Message(), d.Effect == permission.Halt || s.tooManyDenials()
-	s.append(event.PermissionResult, rec)
+	s.decided(rec.ToolName, rec)
 	if rec.Interrupt {
 		s.work.Go(p.interrupt) // ends with the CLI's answer or its own time limit
 	}
 	return hookAnswer(preToolUseAnswer{Event: "PreToolUse", Decision: "deny", Reason: rec.Message})
-}
-
-// sign reports to the tripwire that a call ran.
-func (p *process) sign(input map[string]json.RawMessage, name string) bool {
-	id := textOf(input["tool_use_id"])
-	if p.session.trip.hook(id) {
-		return true
-	}
-	p.unmediated(name, id)
-	return false
-}
-
-// postToolUse covers secrets in a tool's output before the model reads it. The
-// answer keeps the shape of the output, which the CLI insists on.
-func (p *process) postToolUse(ctx context.Context, input map[string]json.RawMessage) any {
-	output := input["tool_response"]
-	if !p.sign(input, "PostToolUse") {
-		return p.replaceOutput(input, withheldShape(output))
-	}
-	covered, ok := p.session.cover(ctx, output)
-	if !ok {
-		covered = withheldShape(output)
-	}
-	covered, changed := p.meet(input, covered)
-	if ok && !changed && string(covered) == string(output) {
-		return struct{}{}
-	}
-	return p.replaceOutput(input, covered)
-}
-
-func (p *process) replaceOutput(input map[string]json.RawMessage, output json.RawMessage) any {
-	key := "updatedToolOutput"
-	if strings.HasPrefix(textOf(input["tool_name"]), "mcp__") {
-		key = "updatedMCPToolOutput"
-	}
-	return hookAnswer(map[string]any{"hookEventName": "PostToolUse", key: output})
-}
-
-// cover runs the redactors over a tool's output; false when one of them failed.
-func (s *Session) cover(ctx context.Context, output json.RawMessage) (json.RawMessage, bool) {
-	wrapped, err := json.Marshal(map[string]json.RawMessage{"output": output})
-	if err != nil || len(output) == 0 {
-		return output, err == nil
-	}
-	var back map[string]json.RawMessage
-	redacted, _, ok := s.log.Redact(ctx, event.Payload{Sink: event.SinkModel, Kind: event.ToolResult, Data: wrapped})
-	if !ok || json.Unmarshal(redacted, &back) != nil || back["output"] == nil {
-		return nil, false
-	}
-	if sameJSON(back["output"], wrapped) {
-		return output, true
-	}
-	return back["output"], true
-}
-
-// sameJSON reports whether part stands unchanged inside wrapped.
-func sameJSON(part, wrapped json.RawMessage) bool {
-	var m map[string]json.RawMessage
-	return json.Unmarshal(wrapped, &m) == nil && string(m["output"]) == string(part)
-}
-
-// shapeWord is what a shape's name looks like: too short for a secret.
-var shapeWord = regexp.MustCompile(`^[a-z_]{1,20}$`)
-
-// withheldShape is output with every text replaced.
-func withheldShape(output json.RawMessage) json.RawMessage {
-	var v any
-	if json.Unmarshal(output, &v) != nil {
-		return json.RawMessage(`"[withheld]"`)
-	}
-	b, err := json.Marshal(withhold(v))
-	if err != nil {
-		return json.RawMessage(`"[withheld]"`)
-	}
-	return b
-}
-
-func withhold(v any) any {
-	switch v := v.(type) {
-	case string:
-		return "[withheld]"
-	case []any:
-		for i := range v {
-			v[i] = withhold(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			if word, ok := v[k].(string); k == "type" && ok && shapeWord.MatchString(word) {
-				continue // the CLI tells shapes apart by it
-			}
-			v[k] = withhold(v[k])
-		}
-	}
-	return v
 }
 
 // userPrompt sees what the CLI is about to send or to expand, and stops what

@@ -244,14 +244,16 @@ func TestApplyUpdates(t *testing.T) {
 
 func TestSummaryShowsWhatWouldHide(t *testing.T) {
 	r := permission.Request{Tool: "Bash", Input: json.RawMessage(`{"command":"ls\u0000\u202e\u200b\n\"a\\b\""}`)}
-	if got, want := summary(r), `Bash: ls\x00\u202e\u200b\n"a\b"`; got != want {
+	if got, want := summary(r, uncovered), `Bash: ls\x00\u202e\u200b\n"a\b"`; got != want {
 		t.Errorf("summary = %s, want %s", got, want)
 	}
 	long := permission.Request{Tool: "Bash", Input: json.RawMessage(`{"command":"` + strings.Repeat("x", 5000) + `"}`)}
-	if got := summary(long); len(got) > summaryShown+60 || !strings.Contains(got, "5014 bytes") {
+	if got := summary(long, uncovered); len(got) > summaryShown+60 || !strings.Contains(got, "5014 bytes") {
 		t.Errorf("summary of a long input = %s", got)
 	}
 }
+
+func uncovered(text string) string { return text }
 
 func TestVersions(t *testing.T) {
 	for a, want := range map[string]bool{"2.1.197": false, "2.1.329": false, "2.1.96": true, "3.0.0": false, "nonsense": true, "": true} {
@@ -321,7 +323,7 @@ func TestChangedInputIsChecked(t *testing.T) {
 }
 
 func TestWithheldShape(t *testing.T) {
-	got := string(withheldShape(json.RawMessage(`{"type":"text","file":{"content":"s","lines":3,"type":"SECRET-IN-TYPE"},"list":["a",true]}`)))
+	got := string(withheldOutput("Read", json.RawMessage(`{"type":"text","file":{"content":"s","lines":3,"type":"SECRET-IN-TYPE"},"list":["a",true]}`)))
 	if want := `{"file":{"content":"[withheld]","lines":3,"type":"[withheld]"},"list":["[withheld]",true],"type":"text"}`; got != want {
 		t.Errorf("shape = %s, want %s", got, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 )
@@ -20,7 +21,7 @@ func (p *process) HandleMessage(_ context.Context, kind string, fields map[strin
 		p.handleUser(fields)
 	case "stream_event":
 		if s.params.PartialMessages {
-			s.appendPicked(event.Partial, "", fields, "event", "parent_tool_use_id")
+			p.deltas.handle(fields["event"], fields["parent_tool_use_id"])
 		}
 	case "result":
 		p.handleResult(fields)
@@ -39,12 +40,17 @@ func (p *process) HandleNoise(_ context.Context, reason string) {
 
 const clipped = 200
 
+// clip shortens a text of others that is shown. It cuts between words only: of a
+// secret cut in two, neither half would be recognised.
 func clip(s string) string {
-	if len(s) > clipped {
-		return s[:clipped] + "…"
+	if len(s) <= clipped {
+		return s
 	}
-	return s
+	return s[:strings.LastIndexAny(s[:clipped+1], " \t\n")+1] + "…"
 }
+
+// beginning is the first bytes of a name that is compared, not shown.
+func beginning(s string) string { return s[:min(len(s), clipped)] }
 
 func merge(kind string, m map[string]any) map[string]any {
 	m["type"] = kind
@@ -57,13 +63,14 @@ func (p *process) handleAssistant(fields map[string]json.RawMessage) {
 	if !bytes.Contains(fields["message"], []byte("tool_use")) {
 		return
 	}
-	type block struct{ Type, ID string }
+	type block struct{ Type, ID, Name string }
 	var message struct{ Content []block }
 	if json.Unmarshal(fields["message"], &message) != nil {
 		return
 	}
 	for _, b := range message.Content {
 		if b.Type == "tool_use" {
+			s.calls.learn(b.ID, b.Name)
 			s.mu.Lock()
 			s.info.LastToolUseID = b.ID
 			s.mu.Unlock()
@@ -91,9 +98,10 @@ func (p *process) handleUser(fields map[string]json.RawMessage) {
 		if b.Type != "tool_result" {
 			continue
 		}
-		p.session.append(event.ToolResult, map[string]any{
+		tool := p.session.calls.tool(b.ToolUseID)
+		p.session.add(event.Payload{Kind: event.ToolResult, Tool: tool, IsError: b.IsError}, map[string]any{
 			"type": "tool_result", "tool_use_id": b.ToolUseID, "is_error": b.IsError,
-			"content": p.session.duties.shown(b.ToolUseID, b.Content), "parent_tool_use_id": fields["parent_tool_use_id"],
+			"content": p.session.duties.shown(tool, b.ToolUseID, b.Content), "parent_tool_use_id": fields["parent_tool_use_id"],
 		})
 		if !b.IsError && !p.session.trip.result(b.ToolUseID) {
 			p.unmediated("tool result", b.ToolUseID)
@@ -159,9 +167,15 @@ func progressType(subtype string) string {
 
 func (p *process) handleInit(f frameSystem) {
 	s := p.session
+	e := s.append(event.Progress, map[string]any{"type": "init", "model": f.Model, "tools": f.Tools, "claude_code_version": f.Version, "permissionMode": f.PermissionMode})
+	var shown struct {
+		Tools []string `json:"tools"`
+		Model string   `json:"model"`
+	}
+	_ = json.Unmarshal(e.Data, &shown) // withheld: nothing to show
 	s.mu.Lock()
 	first := s.info.Tools == nil
-	s.info.Tools, s.info.Model, s.info.CLIVersion = f.Tools, f.Model, f.Version
+	s.info.Tools, s.info.Model, s.info.CLIVersion = shown.Tools, shown.Model, f.Version
 	s.started = true
 	p.inTurn, p.unstarted = true, ""
 	err := s.updateLocked(initialized)
@@ -169,7 +183,6 @@ func (p *process) handleInit(f frameSystem) {
 	if err != nil {
 		s.engine.log.Warn("session init", "session", s.id, "error", err)
 	}
-	s.append(event.Progress, map[string]any{"type": "init", "model": f.Model, "tools": f.Tools, "claude_code_version": f.Version, "permissionMode": f.PermissionMode})
 	if first {
 		s.warnTools(f)
 	}
@@ -195,8 +208,12 @@ func (p *process) task(id string, running bool) {
 // taken from the CLI: only an admitted answer sets acceptEdits.
 func (s *Session) followMode(mode string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if mode == "plan" || mode == "default" {
+	follows := s.mode != mode && (mode == "plan" || mode == "default")
+	if follows {
 		s.mode = mode
+	}
+	s.mu.Unlock()
+	if follows {
+		s.tellOrigin()
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
 
@@ -171,6 +170,6 @@ func (s *Session) tell(r permission.Request, d permission.Decision) {
 			text = "rule " + d.Rule + " let a call of " + clip(r.Tool) + " run"
 		}
 		s.notice("policy", text, map[string]any{"rule": d.Rule, "toolName": r.Tool, "toolUseID": r.ToolUseID, "agentID": r.AgentID})
-		s.engine.log.Warn("policy", "session", s.id, "rule", d.Rule, "tool", strings.ToValidUTF8(clip(r.Tool), ""), "message", s.redactText(event.SinkLog, text))
+		s.engine.log.Warn("policy", "session", s.id, "rule", d.Rule, "tool", s.forLog(strings.ToValidUTF8(clip(r.Tool), "")), "message", s.forLog(text))
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -31,6 +32,10 @@ type Options struct {
 	Deciders  []permission.Decider
 	Admission []admission.Decider // none: every start is denied
 	Redactors []event.Redactor
+
+	// OnExposedSecret is for a secret in the error of a failed call, which cannot be
+	// covered before the model reads it. Empty: ReportExposed.
+	OnExposedSecret Exposure
 
 	DenyReads []string // CLI Read rules for protected paths, e.g. "//etc/shadow", "**/.env"
 
@@ -65,6 +70,17 @@ type Options struct {
 	DiskResume   bool          // Engine.Resume may be used
 	ResumeSecret Secret        // signs resume tokens; empty: none are given out
 	ResumeTTL    time.Duration // a token is good for this long; 0 = 30 days, the most
+
+	// Filter is a program that imports package filter; the CLI starts commands, and
+	// MCP servers on stdio, through it, so that secrets in their output are covered
+	// also where no hook can: in failing, interrupted and background commands.
+	// Absolute; empty: no filter. Not for Windows.
+	Filter string
+
+	// FilterSpec returns what the filter of a session covers, as JSON of a
+	// redact.Spec, at most 96 KiB. It is asked whenever a process of the session
+	// starts, which fails where it does. Required with Filter.
+	FilterSpec func(ctx context.Context, o *event.Origin) (string, error)
 
 	// StateDir holds the locks that keep two servers from working on one session,
 	// and the records of those that can be resumed. It is made if need be; a

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"time"
 )
 
@@ -111,6 +112,8 @@ type Action struct {
 	ExpiresAt   time.Time       `json:"expiresAt"`
 	TimeoutMS   int64           `json:"timeoutMs"`
 	RemainingMS int64           `json:"remainingMs"`
+
+	Redactions []event.Redaction `json:"redactions,omitempty"` // of the event that told it
 }
 
 // ActionField is one value of an input, made visible.
@@ -146,6 +149,8 @@ type Result struct {
 	Usage               json.RawMessage `json:"usage,omitempty"`
 	ModelUsage          json.RawMessage `json:"modelUsage,omitempty"`
 	PermissionDenials   json.RawMessage `json:"permissionDenials"`
+
+	Redactions []event.Redaction `json:"redactions,omitempty"` // of the event that told it
 }
 
 // Info is a session at one moment.

@@ -55,6 +55,7 @@ func (p *process) canUseTool(ctx context.Context, r control.Request) any {
 		return denyAnswer{Behavior: "deny", Message: "the permission request could not be read (engine.decode)"}
 	}
 	title := strings.TrimSpace(r.String("display_name") + " " + r.String("description"))
+	s.calls.learn(r.String("tool_use_id"), r.String("tool_name"))
 	req := s.request(permission.DoorAsk, r.String("tool_name"), r.String("tool_use_id"), r.String("agent_id"), title, input)
 	req.Blocked = r.String("blocked_path")
 	if list := r.Fields["permission_suggestions"]; len(list) <= maxSuggestions {
@@ -144,6 +145,11 @@ func record(r permission.Request, d permission.Decision, behavior, source, reque
 	}
 }
 
+// decided stores a decision about a call of tool.
+func (s *Session) decided(tool string, rec any) {
+	s.add(event.Payload{Kind: event.PermissionResult, Tool: tool}, rec)
+}
+
 func digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -161,12 +167,12 @@ func (p *process) allow(r permission.Request, input, permissions json.RawMessage
 	if !p.session.duties.take(r, d) {
 		return p.deny(context.Background(), runs, deniedBy(d, "engine.obligation", fmt.Sprintf("more than %d calls whose output has to be changed run at once", maxDuties)))
 	}
-	p.session.history.passed(d.Labels)
+	p.session.passed(d.Labels)
 	rec := record(r, d, "allow", source, requestID)
 	if digest(input) != rec.InputSHA256 {
 		rec.Input, rec.InputSHA256, rec.Changed = input, digest(input), true
 	}
-	p.session.append(event.PermissionResult, rec)
+	p.session.decided(rec.ToolName, rec)
 	p.session.tell(r, d)
 	p.session.trip.allow(r.ToolUseID)
 	return allowAnswer{Behavior: "allow", UpdatedInput: input, UpdatedPermissions: permissions, ToolUseID: r.ToolUseID}
@@ -176,7 +182,7 @@ func (p *process) allow(r permission.Request, input, permissions json.RawMessage
 func (p *process) deny(_ context.Context, r permission.Request, d permission.Decision) any {
 	rec := record(r, d, "deny", "policy", "")
 	rec.Message, rec.Interrupt = d.Message(), d.Effect == permission.Halt || p.session.tooManyDenials()
-	p.session.append(event.PermissionResult, rec)
+	p.session.decided(rec.ToolName, rec)
 	return denyAnswer{Behavior: "deny", Message: rec.Message, Interrupt: rec.Interrupt}
 }
 

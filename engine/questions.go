@@ -64,7 +64,7 @@ func shownMember(raw json.RawMessage) string {
 // ShownFields are the values that pointers (RFC 6901) name in an input, made
 // visible; at most 16 are looked up.
 func ShownFields(input json.RawMessage, pointers []string) []ActionField {
-	return actionFields(input, pointers)
+	return actionFields(input, pointers, func(text string) string { return text })
 }
 
 // TellSession adds a notice to the events of one session; an id that is not

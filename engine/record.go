@@ -154,7 +154,7 @@ func (s *Session) catchUp(l launch) error {
 	case r.Cancelled:
 		return Errorf(CancelledCode, "session was cancelled; start a new one")
 	}
-	s.history.mark(r.Taint...)
+	s.mark(r.Taint...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rules.deny = joined(s.rules.deny, r.Deny)

@@ -209,7 +209,7 @@ func TestOutputKeepsItsShape(t *testing.T) {
 		{3, `not json`, `"[withheld]"`},
 	}
 	for _, c := range cases {
-		if got := (duty{rule: "r", limit: c.limit}).shape(json.RawMessage(c.in)); string(got) != c.want {
+		if got := (duty{rule: "r", limit: c.limit}).shape("", json.RawMessage(c.in)); string(got) != c.want {
 			t.Errorf("%s at %d = %s, want %s", c.in, c.limit, got, c.want)
 		}
 	}
@@ -222,7 +222,7 @@ func TestFields(t *testing.T) {
 		"/a~1b/~0/2": "missing", "/none": "missing", "a": "missing", "/a~1b/~0/x": "missing", "/long/0": "missing",
 	}
 	for pointer, want := range cases {
-		f := actionFields(input, []string{pointer})[0]
+		f := actionFields(input, []string{pointer}, uncovered)[0]
 		if f.Missing {
 			f.Value = "missing"
 		}
@@ -230,10 +230,10 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s: %q, want %q", pointer, f.Value, want)
 		}
 	}
-	if f := actionFields(input, []string{"/long"})[0]; len(f.Value) > maxFieldText+40 || !strings.HasSuffix(f.Value, "é… (2000 bytes)") {
+	if f := actionFields(input, []string{"/long"}, uncovered)[0]; len(f.Value) > maxFieldText+40 || !strings.HasSuffix(f.Value, "é… (2000 bytes)") {
 		t.Errorf("a long value: %d bytes, …%s", len(f.Value), f.Value[len(f.Value)-30:])
 	}
-	if all := actionFields(input, make([]string, 100)); len(all) != maxFields {
+	if all := actionFields(input, make([]string, 100), uncovered); len(all) != maxFields {
 		t.Errorf("%d fields", len(all))
 	}
 }

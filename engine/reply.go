@@ -113,7 +113,7 @@ func (s *Session) fork(ctx context.Context, p ReplyParams) (*Session, error) {
 	f := s.engine.newSession(params, s.id)
 	f.cwd, f.dirs, f.trusted = s.cwd, s.dirs, s.trusted
 	f.caller, f.prompt = callerOf(ctx), s.prompt
-	f.history.mark(s.history.tainted()...) // what it has read, the copy has read too
+	f.mark(s.history.tainted()...) // what it has read, the copy has read too
 	s.mu.Lock()
 	f.rules.deny = slices.Clone(s.rules.deny) // what answers forbade stays so
 	s.mu.Unlock()

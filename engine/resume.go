@@ -164,7 +164,7 @@ func (e *Engine) resumed(c claims, p ResumeParams) (*Session, error) {
 		return nil, err
 	}
 	s := e.newSession(params, "")
-	s.history.mark(r.Taint...)
+	s.mark(r.Taint...)
 	if r.Prompt != "" {
 		s.prompt = r.Prompt
 	}

@@ -32,6 +32,7 @@ type process struct {
 	initOnce sync.Once
 	inited   chan struct{} // closed at the first system/init
 	pumped   chan struct{} // closed when its output was read to the end
+	deltas   deltas        // for the goroutine that reads it
 
 	// guarded by Session.mu
 	cost      float64             // total_cost_usd last told: it is the process's own total
@@ -133,6 +134,9 @@ func (s *Session) tellIsolated() {
 // launchOnce starts a process, initializes it and checks its settings; locked
 // says whether it holds the lock on hooks.
 func (s *Session) launchOnce(ctx context.Context, l launch) (p *process, locked bool, err error) {
+	if l.filter, err = s.filtering(ctx); err != nil {
+		return nil, false, err
+	}
 	if p, err = s.spawn(l); err != nil {
 		return nil, false, err
 	}
@@ -177,7 +181,8 @@ func (s *Session) spawn(l launch) (_ *process, err error) {
 		return nil, err
 	}
 	child, err := cli.Start(cli.Command{
-		Path: s.executable(), Args: args, Dir: s.cwd, Env: s.childEnvironment(), Marker: s.id, MaxLine: s.engine.o.MaxLineBytes,
+		Path: s.executable(), Args: args, Dir: s.cwd, Env: append(s.childEnvironment(), l.filter.environment()...), Marker: s.id, MaxLine: s.engine.o.MaxLineBytes,
+		Stderr: s.newStderrCover(),
 	})
 	if err != nil {
 		removeFile(config)
@@ -185,6 +190,7 @@ func (s *Session) spawn(l launch) (_ *process, err error) {
 	}
 	p := &process{session: s, launch: l, cli: child, release: release, inited: make(chan struct{}), pumped: make(chan struct{}), tasks: make(map[string]struct{})}
 	p.ctx, p.end = context.WithCancelCause(s.ctx)
+	p.deltas = p.newDeltas()
 	p.conn = control.NewConn(child, p)
 	s.mu.Lock()
 	s.folders.reset(s.cwd)
@@ -218,11 +224,13 @@ func (s *Session) childEnvironment() []string {
 // pump reads the CLI until it ends and then closes the books of its turn.
 func (p *process) pump() {
 	err := p.conn.Serve(p.ctx)
+	p.deltas.endAll(func(blockKey) bool { return true })
 	if errors.Is(err, cli.ErrLineTooLong) {
 		p.session.notice("protocol_error", err.Error()+"; the session's process was ended", nil)
 	}
 	p.end(ended{"process"})
 	p.cli.Stop()
+	p.session.coverRest()
 	p.release()
 	close(p.pumped)
 	p.session.processEnded(p, err)
@@ -294,7 +302,7 @@ func (s *Session) startError(ctx context.Context, p *process, err error) error {
 	}
 	message := fmt.Sprintf("the CLI ended before the session began (%s)", p.exitedEarly())
 	if err != nil && !errors.Is(err, control.ErrClosed) {
-		message += ": " + err.Error()
+		message += ": " + s.redactText(event.SinkEvent, err.Error()) // may hold words of the CLI
 	}
 	return &Error{Code: Internal, Message: message + s.stderrTail(p), Err: err}
 }
@@ -302,13 +310,12 @@ func (s *Session) startError(ctx context.Context, p *process, err error) error {
 // stderrShown bounds what of stderr goes into a message.
 const stderrShown = 2000
 
-// stderrTail is the end of the CLI's stderr for a message, redacted.
+// stderrTail is the end of the CLI's stderr for a message. It was redacted as it came.
 func (s *Session) stderrTail(p *process) string {
-	text := strings.ToValidUTF8(p.cli.Stderr(), "\uFFFD")
+	text := p.cli.Stderr()
 	if text == "" {
 		return ""
 	}
-	text = s.redactText(event.SinkStderr, text)
 	hint := gitBashHint(text)
 	if len(text) > stderrShown {
 		text = "…" + strings.ToValidUTF8(text[len(text)-stderrShown:], "")

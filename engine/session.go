@@ -33,6 +33,8 @@ type Session struct {
 	approvals *permission.Approvals
 	memo      permission.Memo
 	trip      tripwire
+	calls     calls
+	spilled   spilled
 	history   history
 	agents    agents
 	folders   folders
@@ -40,11 +42,14 @@ type Session struct {
 	asked     window // questions of the last minute
 	duties    duties
 
-	ctx  context.Context // ends when the session is cancelled or the engine closes
-	end  context.CancelCauseFunc
-	done chan struct{} // closed when nothing of a cancelled session is left
-	work sync.WaitGroup
+	ctx    context.Context // ends when the session is cancelled or the engine closes
+	steady context.Context // the same without an end, see untilDone
+	end    context.CancelCauseFunc
+	done   chan struct{} // closed when nothing of a cancelled session is left
+	work   sync.WaitGroup
 
+	origins   sync.Mutex // held while the log is told the session's origin
+	told      *event.Origin
 	origin    launch     // the first one; guarded by launching after begin
 	recording sync.Mutex // held while the record is written
 	launching sync.Mutex // held while a process is started or stopped
@@ -90,7 +95,8 @@ func (e *Engine) newSession(p StartParams, parent string) *Session {
 		s.approvalTTL = e.o.ApprovalTimeout
 	}
 	s.ctx, s.end = context.WithCancelCause(e.ctx)
-	s.shown = s.covered(p)
+	s.steady = context.WithoutCancel(s.ctx)
+	s.tellOrigin()
 	return s
 }
 
@@ -101,7 +107,7 @@ func (s *Session) covered(p StartParams) StartParams {
 		return StartParams{}
 	}
 	var shown StartParams
-	raw, _, _ = s.log.Redact(s.ctx, event.Payload{Sink: event.SinkEvent, Kind: event.Notice, Data: raw})
+	raw, _, _ = s.log.Redact(s.untilDone(), event.Payload{Sink: event.SinkEvent, Kind: event.Notice, Data: raw})
 	if json.Unmarshal(raw, &shown) != nil {
 		return StartParams{}
 	}
@@ -225,11 +231,17 @@ func (s *Session) Done() <-chan struct{} { return s.done }
 
 // append stores an event made of any value that encodes as a JSON object.
 func (s *Session) append(kind event.Kind, payload any) event.Event {
+	return s.add(event.Payload{Kind: kind}, payload)
+}
+
+// add is append for an event of which more is known; sort.Data is not.
+func (s *Session) add(sort event.Payload, payload any) event.Event {
 	raw, err := json.Marshal(payload)
 	if err != nil {
-		raw, _ = json.Marshal(map[string]string{"type": "withheld", "message": "event could not be encoded: " + err.Error()})
+		raw, _ = json.Marshal(map[string]string{"type": "withheld", "message": "event could not be encoded"})
 	}
-	return s.log.Append(s.ctx, kind, raw)
+	sort.Data = raw
+	return s.log.Add(s.untilDone(), sort)
 }
 
 // notice tells clients something of our own.
@@ -241,13 +253,37 @@ func (s *Session) notice(kind, message string, more map[string]any) {
 	s.append(event.Notice, payload)
 }
 
+// withheldText stands for a text that could not be redacted.
+const withheldText = "[withheld: redaction ended with an error]"
+
 // redactText covers secrets in a text on its way to a sink.
 func (s *Session) redactText(sink event.Sink, text string) string {
-	raw, _ := json.Marshal(map[string]string{"text": text})
+	return s.redactSort(event.Payload{Sink: sink, Kind: event.Notice}, text)
+}
+
+// redactSort is redactText for a text of which more is known; sort.Data is not.
+func (s *Session) redactSort(sort event.Payload, text string) string {
+	raw, err := json.Marshal(map[string]string{"text": text})
+	if err != nil {
+		return withheldText
+	}
 	var out map[string]string
-	raw, _, ok := s.log.Redact(s.ctx, event.Payload{Sink: sink, Kind: event.Notice, Data: raw})
+	sort.Data = raw
+	raw, _, ok := s.log.Redact(s.untilDone(), sort)
 	if !ok || json.Unmarshal(raw, &out) != nil {
-		return "[withheld: redaction ended with an error]"
+		return withheldText
 	}
 	return out["text"]
 }
+
+// untilDone is the session's context without its end, for redaction that has to
+// come to an end whatever happens to the session: a secret is found or it is not.
+func (s *Session) untilDone() context.Context {
+	if s.steady == nil {
+		return context.WithoutCancel(s.ctx)
+	}
+	return s.steady
+}
+
+// forLog is a text as the server's own log may show it.
+func (s *Session) forLog(text string) string { return s.redactText(event.SinkLog, text) }

@@ -51,6 +51,8 @@ func (e *Engine) Start(ctx context.Context, p StartParams) (_ *Session, err erro
 
 // begin registers a new session and starts its first turn.
 func (s *Session) begin(ctx context.Context, l launch, prompt string, timeout time.Duration) error {
+	s.tellOrigin() // only now the folder and the caller are known
+	s.shown = s.covered(s.params)
 	if err := s.engine.join(s); err != nil {
 		s.end(err)
 		return err
@@ -168,7 +170,7 @@ func (s *Session) judgeMentions(ctx context.Context, prompt string) error {
 		if d.Effect != permission.Allow {
 			return Errorf(PermissionDenied, "prompt refused by rule %s: it mentions @%s, which the CLI would read without asking: %s (write the path without \"@\", so that the read itself is judged)", d.Rule, path, d.Reason)
 		}
-		s.history.passed(d.Labels)
+		s.passed(d.Labels)
 		s.tell(r, d)
 	}
 	return nil

@@ -70,7 +70,7 @@ func (t *tripwire) result(id string) bool {
 // unmediated ends the session: a call ran that nobody judged.
 func (p *process) unmediated(sign, toolUse string) {
 	s := p.session
-	s.engine.log.Error("tool call ran without a decision", "session", s.id, "tool_use_id", toolUse, "sign", sign)
+	s.engine.log.Error("tool call ran without a decision", "session", s.id, "tool_use_id", s.forLog(toolUse), "sign", sign)
 	s.append(event.Notice, map[string]any{
 		"type": "unmediated", "toolUseID": toolUse, "sign": sign,
 		"message": "a tool call ran without a decision of policy; the session was ended. Check the CLI's version and this machine's managed settings (gatehouse version)",

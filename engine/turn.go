@@ -31,6 +31,8 @@ type frameResult struct {
 func (p *process) handleResult(fields map[string]json.RawMessage) {
 	f := decodeFrame[frameResult](fields)
 	s := p.session
+	p.deltas.endAll(func(k blockKey) bool { return k.parent == "" || k.parent == "null" }) // of a turn that was interrupted
+	p.settle()
 	s.mu.Lock()
 	cost := max(f.TotalCostUSD-p.cost, 0) // the CLI tells its process's total
 	p.cost = f.TotalCostUSD
@@ -62,6 +64,17 @@ func (p *process) handleResult(fields map[string]json.RawMessage) {
 	s.putSlot()
 }
 
+// settle covers what a turn has left behind.
+func (p *process) settle() {
+	s := p.session
+	s.mu.Lock()
+	working := len(p.tasks) > 0 // and may be writing
+	s.mu.Unlock()
+	if !working {
+		s.coverRest()
+	}
+}
+
 func resultText(f frameResult) string {
 	return cmp.Or(f.Result, strings.Join(f.Errors, "\n"))
 }
@@ -81,6 +94,7 @@ func (s *Session) endTurn(kind event.Kind, r Result, t trigger) {
 	if json.Unmarshal(e.Data, &shown) != nil || shown.SessionID == "" {
 		shown = Result{SessionID: s.id, Result: "[withheld]", IsError: r.IsError, PermissionDenials: json.RawMessage("[]")}
 	}
+	shown.Redactions = e.Redactions
 	s.mu.Lock()
 	s.info.Result = &shown
 	err := s.updateLocked(t)

@@ -43,6 +43,14 @@ type Command struct {
 	Env     []string
 	Marker  string // value of MarkerEnv; required
 	MaxLine int    // 0 = DefaultMaxLine
+	Stderr  Cover  // changes what is kept of stderr; nil: kept as it is
+}
+
+// Cover changes a text that arrives in pieces before it is kept. It is used by one
+// goroutine.
+type Cover interface {
+	Write(piece string) (kept string)
+	Close() (rest string)
 }
 
 // Process is a running CLI. Read is for one goroutine; all else may be called from any.
@@ -55,6 +63,7 @@ type Process struct {
 	reader  *bufio.Reader
 	maxLine int
 	stderr  ring
+	drained chan struct{} // closed when stderr was read to its end
 
 	write     sync.Mutex
 	closeOnce sync.Once
@@ -68,7 +77,8 @@ type Process struct {
 func Start(c Command) (*Process, error) {
 	p := &Process{
 		marker: c.Marker, maxLine: c.MaxLine,
-		done: make(chan struct{}), stopped: make(chan struct{}),
+		done: make(chan struct{}), stopped: make(chan struct{}), drained: make(chan struct{}),
+		stderr: ring{cover: c.Stderr},
 	}
 	if p.maxLine <= 0 {
 		p.maxLine = DefaultMaxLine
@@ -119,9 +129,15 @@ func (p *Process) start() error {
 	}
 	p.stdin, p.stdout = inW, outR
 	p.reader = bufio.NewReaderSize(outR, 64<<10)
-	go p.reap(errR)             // ends with the process
-	go io.Copy(&p.stderr, errR) // ends at EOF, or when reap closes errR
+	go p.reap(errR)  // ends with the process
+	go p.drain(errR) // ends at EOF, or when reap closes errR
 	return nil
+}
+
+func (p *Process) drain(errR *os.File) {
+	defer close(p.drained)
+	io.Copy(&p.stderr, errR)
+	p.stderr.close()
 }
 
 // reap waits for the process itself, not for EOF: a child may hold the pipes.
@@ -210,23 +226,47 @@ func (p *Process) Exit() string {
 	}
 }
 
-// Stderr returns the newest bytes of stderr, at most StderrKept, not redacted.
-func (p *Process) Stderr() string { return strings.TrimSpace(p.stderr.String()) }
+// Stderr returns the newest bytes of stderr that [Command].Stderr left, at most
+// StderrKept. Of a process that has ended it waits for the last ones.
+func (p *Process) Stderr() string {
+	select {
+	case <-p.done:
+		<-p.drained // a second at most, see reap
+	default:
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(p.stderr.String(), "\uFFFD"))
+}
 
-// ring keeps the newest StderrKept bytes written to it.
+// ring keeps the newest StderrKept bytes written to it, as its cover leaves them.
 type ring struct {
+	cover Cover // for the goroutine that writes
+
 	mu  sync.Mutex
 	buf []byte
 }
 
 func (r *ring) Write(b []byte) (int, error) {
+	if r.cover == nil {
+		r.keep(b)
+	} else {
+		r.keep([]byte(r.cover.Write(string(b))))
+	}
+	return len(b), nil
+}
+
+func (r *ring) close() {
+	if r.cover != nil {
+		r.keep([]byte(r.cover.Close()))
+	}
+}
+
+func (r *ring) keep(b []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.buf = append(r.buf, b...)
 	if over := len(r.buf) - StderrKept; over > 0 {
 		r.buf = append(r.buf[:0], r.buf[over:]...)
 	}
-	return len(b), nil
 }
 
 func (r *ring) String() string {

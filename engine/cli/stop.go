@@ -26,6 +26,18 @@ func (p *Process) Stop() {
 	<-p.stopped
 }
 
+// Kill is Stop without the ladder: the process does not get to do another thing.
+func (p *Process) Kill() {
+	p.killGroup() // also when a Stop is under way
+	p.stopOnce.Do(func() {
+		defer close(p.stopped)
+		p.sweep(descendants(p.PID(), p.marker))
+		<-p.done
+		p.stdout.Close()
+	})
+	<-p.stopped
+}
+
 func (p *Process) ladder() {
 	tree := descendants(p.PID(), p.marker) // before parents die and links are lost
 	p.CloseStdin()

@@ -52,10 +52,13 @@ func (l *Log) Append(ctx context.Context, kind Kind, data json.RawMessage) Event
 }
 
 // Add is Append for a payload of which more is known; its origin and its sink
-// are the log's own.
-func (l *Log) Add(ctx context.Context, p Payload) Event {
+// are the log's own. before is what was covered in it already, see [Log.Stream].
+func (l *Log) Add(ctx context.Context, p Payload, before ...Redaction) Event {
 	p.Origin, p.Sink = l.origin.Load(), SinkEvent
-	data, found, _ := Redact(ctx, l.redactors, p)
+	data, found, ok := Redact(ctx, l.redactors, p)
+	if ok && len(before) > 0 {
+		found = append(before[:len(before):len(before)], found...)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := Event{ID: l.next, Type: p.Kind, Data: data, Timestamp: time.Now().UTC(), Redactions: found}

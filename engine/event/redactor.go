@@ -50,18 +50,25 @@ type Payload struct {
 // covered; it never changes p.Data. On an error, or when it returns what is no
 // JSON, the payload is replaced by a stub that says so. It must be safe for
 // concurrent use.
+//
+// What was covered includes, for payloads of kind [ToolResult] in the sink
+// [SinkEvent], the placeholders that stood in p.Data already: the output of a tool
+// is covered before the model reads it, and the event tells of it all the same.
 type Redactor interface {
 	Redact(ctx context.Context, p Payload) (json.RawMessage, []Redaction, error)
 }
 
 // Streamer is a [Redactor] that also covers text which arrives in pieces.
 type Streamer interface {
-	// Stream begins a text of the sort p describes; p.Data is empty.
+	// Stream begins a text of the sort p describes. p.Data is empty, or for kind
+	// [Partial] the beginning of a block without its text, as the model's API sends
+	// it: {"event": {"content_block": {"type", "name"?}}}.
 	Stream(ctx context.Context, p Payload) (Stream, error)
 }
 
 // Stream covers secrets in one text that arrives in pieces: what may be the
 // beginning of one is held back until that is settled. It is for one goroutine.
+// Pointers of what it found are not looked at: only its caller knows them.
 type Stream interface {
 	// Write takes the next piece and returns what is safe to pass on now.
 	Write(piece string) (safe string, found []Redaction)

@@ -20,6 +20,7 @@ type Step struct {
 	APIRetry   *APIRetry `json:"api_retry,omitempty"`
 	Reveal     string    `json:"reveal,omitempty"` // a text block holding JSON: args, cwd, prompt, initialize, answer, mcp-config, env:NAME
 	SleepMS    int       `json:"sleep_ms,omitempty"`
+	Stderr     string    `json:"stderr,omitempty"`          // a line on stderr
 	Exit       *Exit     `json:"exit,omitempty"`            // in the middle of the turn
 	Interrupt  bool      `json:"wait_interrupt,omitempty"`  // blocks until the turn is interrupted or stdin ends
 	Raw        *string   `json:"raw,omitempty"`             // a line written as it is
@@ -110,7 +111,7 @@ func (s Step) count() int {
 	n := 0
 	for _, set := range []bool{
 		s.Text != "", s.Thinking != "", s.Partial != nil, s.Tool != nil, s.Parallel != nil, s.Agent != nil,
-		s.Result != nil, s.APIRetry != nil, s.Reveal != "", s.SleepMS > 0, s.Exit != nil, s.Interrupt,
+		s.Result != nil, s.APIRetry != nil, s.Reveal != "", s.SleepMS > 0, s.Stderr != "", s.Exit != nil, s.Interrupt,
 		s.Raw != nil, s.Oversized > 0, s.Flood > 0, s.SpawnChild != nil, s.Frame != nil, s.Request != nil,
 		s.Elicitation != nil, s.MCPMessage != nil,
 	} {

@@ -21,6 +21,8 @@ func (p *process) step(a *actor, s Step) error {
 		p.system("api_retry", s.APIRetry.fields())
 	case s.SleepMS > 0:
 		return p.sleep(a.t.ctx, s.SleepMS)
+	case s.Stderr != "":
+		fmt.Fprintln(p.stderr, p.text(a.t, s.Stderr))
 	case s.Interrupt:
 		return p.await(a.t.ctx, p.gone)
 	case s.Exit != nil:
