@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+	"github.com/gatehouse-mcp/gatehouse/policy"
 	"github.com/gatehouse-mcp/gatehouse/policy/facts"
 )
 
@@ -89,25 +89,35 @@ func resolveExecutable(name, current string, env environment) (string, error) {
 
 // build opens the policies and makes the engine. Whoever calls it closes the engine.
 func build(ctx context.Context, s *settings, env environment, logger *slog.Logger, unattended bool) (*engine.Engine, *rollout, error) {
-	r, err := openRollout(ctx, s, logger)
+	scanner := scanRedactor{s.redaction.scanner}
+	coverLog(logger, scanner)
+	r, err := openRollout(ctx, s, besideLog(logger, scanner)) // policies cover what logger writes
 	if err != nil {
 		return nil, nil, err
 	}
 	strict := slices.Contains(strictProfiles, s.profile)
+	redactor := policy.NewRedactor(r.live, policy.RedactorOptions{Options: s.redaction.options})
+	s.coverDecisions(redactor)
+	coverLog(logger, redactor)
 	eng, err := engine.New(engine.Options{
 		Executable: s.executable, MinVersion: s.minVersion, Args: s.cliArgs,
 		Roots: s.roots, Trusted: s.trusted,
 		Deciders: []permission.Decider{r.live}, Admission: []admission.Decider{r.live},
-		Redactors: []event.Redactor{secretRedactor{}}, DenyReads: facts.DenyReadRules(), Mentions: facts.Mentions,
+		Redactors: []event.Redactor{redactor}, OnExposedSecret: engine.Exposure(s.redaction.onExposed),
+		DenyReads: facts.DenyReadRules(), Mentions: facts.Mentions,
 		OnUnsafeSettings: engine.Isolation(s.onUnsafeSettings), DisableAttachments: strict,
 		Unattended: unattended || strict, MaxConcurrent: s.maxConcurrent,
 		TurnTimeout: s.turnTimeout, IdleTTL: s.idleTTL, MaxPending: s.maxPending,
 		MaxQuestions: s.maxQuestions, Approvers: s.approvers,
 		MaxDenials: s.engineDenials(), ApprovalTimeout: s.approvalTimeout,
 		WarmTTL: s.warmTTL, ResumeTTL: s.resumeTTL, StateDir: s.stateFolder,
+		Filter: s.filterProgram(), FilterSpec: filterSpec(redactor),
 		DiskResume: env.get(allowDiskResume) == "1", ResumeSecret: engine.Secret(env.get(resumeSecret)),
 		Environ: env, Logger: logger,
 	})
+	if err == nil && !s.redaction.filter {
+		eng.Announce(engine.Announcement{Type: noticeRedaction, Message: filterWarning, Standing: true})
+	}
 	return eng, r, err
 }
 
@@ -132,8 +142,4 @@ func (s *settings) engineDenials() int {
 		return -1
 	}
 	return s.maxDenials
-}
-
-func newLogger(w io.Writer, level slog.Level) *slog.Logger {
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }

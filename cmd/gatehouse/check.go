@@ -100,7 +100,7 @@ func (k *check) load(ctx context.Context) (err error) {
 	k.report.Configuration = &checkedConfig{
 		Files: orEmpty(s.files), Profile: s.profile, Roots: s.roots, Trusted: orEmpty(s.trusted),
 	}
-	k.report.Warnings = environmentWarnings(k.env)
+	k.report.Warnings = append(environmentWarnings(k.env), s.redactionWarnings()...)
 	k.show(k.configurationText)
 	if k.policies, err = loadPolicies(ctx, s, newLogger(k.stderr, slog.LevelWarn)); err != nil {
 		return err

@@ -163,7 +163,7 @@ type trial struct {
 func (t *trial) open(o engine.Options) (*engine.Engine, error) {
 	o.Roots, o.TempDir = []string{t.world.project}, t.world.temp
 	o.Deciders, o.Admission = []permission.Decider{t.judge}, []admission.Decider{admitAll{}}
-	o.Redactors, o.DenyReads, o.Mentions = []event.Redactor{secretRedactor{}}, facts.DenyReadRules(), facts.Mentions
+	o.Redactors, o.DenyReads, o.Mentions = []event.Redactor{scanRedactor{}}, facts.DenyReadRules(), facts.Mentions
 	o.Unattended, o.TurnTimeout = true, trialTime
 	return engine.New(o)
 }

@@ -19,6 +19,7 @@ type fileConfig struct {
 	Grants    grantsConfig    `toml:"grants"`
 	Limits    limitsConfig    `toml:"limits"`
 	Approvals approvalsConfig `toml:"approvals"`
+	Redaction redactionConfig `toml:"redaction"`
 	Lock      lockConfig      `toml:"lock"`
 
 	DecisionLog decisionLogConfig `toml:"decision_log"`
@@ -99,6 +100,7 @@ func defaultConfig() fileConfig {
 			MaxConcurrent: 5, TurnTimeout: "4h", IdleTTL: "30m", WarmTTL: "30s", ResumeTTL: "720h", MaxPending: 64, MaxQuestions: 30, MaxDenials: 20,
 		},
 		Approvals: approvalsConfig{Timeout: "60s"},
+		Redaction: redactionConfig{Filter: true, OnExposed: exposedReport},
 
 		DecisionLog: decisionLogConfig{MaxMegabytes: 64, MaxDays: 30},
 	}
@@ -115,8 +117,10 @@ var knownKeys = func() map[string]string {
 const (
 	tomlString  = "a string"
 	tomlInteger = "an integer"
+	tomlBoolean = "a boolean"
 	tomlStrings = "an array of strings"
 	tomlTable   = "a table"
+	tomlTables  = "an array of tables"
 )
 
 func collectKeys(t reflect.Type, prefix string, known map[string]string) {
@@ -129,8 +133,14 @@ func collectKeys(t reflect.Type, prefix string, known map[string]string) {
 			collectKeys(field.Type, key+".", known)
 		case reflect.Slice:
 			known[key] = tomlStrings
+			if element := field.Type.Elem(); element.Kind() == reflect.Struct {
+				known[key] = tomlTables
+				collectKeys(element, key+".", known)
+			}
 		case reflect.Int:
 			known[key] = tomlInteger
+		case reflect.Bool:
+			known[key] = tomlBoolean
 		default:
 			known[key] = tomlString
 		}

@@ -26,6 +26,7 @@ type loaded struct {
 	locked []string // keys the organisation locked
 
 	orgPaths, orgData []string // policies and data of the organisation, also in Policy
+	detectorsAt       []string // file:line of each of Redaction.Detectors
 }
 
 // loadConfig reads the organisation's file, then the one named by --config,
@@ -47,6 +48,7 @@ func loadConfig(org, named string, env environment) (*loaded, error) {
 	l.locked = slices.Clone(l.locked)
 	l.lockBundle()
 	delete(l.at, "lock.keys")
+	orgRedaction := l.keepRedaction()
 	l.orgPaths, l.orgData = orgPaths, orgData
 	if err := l.readUserFile(named, env); err != nil {
 		return nil, err
@@ -54,6 +56,7 @@ func loadConfig(org, named string, env environment) (*loaded, error) {
 	// Policies of the organisation stay in force whatever the user's file lists.
 	l.Policy.Paths = union(orgPaths, l.Policy.Paths)
 	l.Policy.Data = union(orgData, l.Policy.Data)
+	l.addRedaction(orgRedaction)
 	return l, nil
 }
 
@@ -120,6 +123,7 @@ func (l *loaded) accept(path string, at places) error {
 		}
 		l.at[key] = where
 	}
+	l.placeDetectors(at)
 	folder := filepath.Dir(path)
 	if _, ok := at["policy.paths"]; ok {
 		l.Policy.Paths = below(folder, l.Policy.Paths)

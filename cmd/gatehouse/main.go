@@ -6,6 +6,8 @@
 //   - run, demo: the timeline, or with --json one object a line, goes to stdout;
 //     questions and logs go to stderr. Without --json logs are warnings only.
 //   - check: the report goes to stdout, with --json as one object.
+//   - redact: the covered text goes to stdout as it is, controls included; with
+//     --check and --json what was found takes its place.
 //   - An error is one line on stderr, "gatehouse: " and what to do about it. One
 //     in a policy has a line for each place, and below it the line of the file.
 //   - Control characters in texts of others are shown escaped, never raw.
@@ -85,6 +87,8 @@ func (c *command) dispatch(ctx context.Context, args []string) int {
 		return c.settle(ctx, name, args)
 	case "policy":
 		return c.policy(ctx, args)
+	case "redact":
+		return c.redact(ctx, args)
 	case "version", "--version", "-version":
 		return c.version(args)
 	case "help", "--help", "-help", "-h":
@@ -102,6 +106,7 @@ const usage = `Gatehouse runs Claude Code sessions under policy.
   gatehouse pending        what the servers of this user wait for
   gatehouse approve ID     let such a call run; gatehouse deny ID refuses it
   gatehouse policy         write, test, explain and roll out policies; gatehouse policy help
+  gatehouse redact         cover secrets in files and pipes; gatehouse redact -h
   gatehouse demo           a scripted session; needs nothing installed
   gatehouse version
   gatehouse help

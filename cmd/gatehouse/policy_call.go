@@ -27,6 +27,8 @@ type policyCall struct {
 	entrypoint, action    string
 	mode                  string
 	allowed, disallowed   string
+	payload               payloadFlags
+	plans                 bool // the command can show a redaction plan
 
 	settings *settings
 	set      *policy.Set
@@ -41,7 +43,7 @@ func (c *command) callFlags(o *policyOptions) *policyCall {
 	f.StringVar(&k.tool, "tool", "", "`name` of the tool; default: Bash, with COMMAND")
 	f.StringVar(&k.input, "input", "", "the tool's input, or an admission's parameters, as a JSON `object`")
 	f.StringVar(&k.document, "document", "", "judge this whole or partial document instead: a `file`, or - for stdin")
-	f.StringVar(&k.entrypoint, "entrypoint", "", "`name` of what is asked: permission (default), admission or inproc")
+	f.StringVar(&k.entrypoint, "entrypoint", "", "`name` of what is asked: permission (default), admission or inproc; eval also takes redaction")
 	f.StringVar(&k.action, "action", string(admission.Start), "`name` of what an admission asks for: start, reply, fork, resume, cancel, list, answer, mcp_server, configure")
 	f.StringVar(&k.mode, "mode", "default", "permission `mode` of the session: default, acceptEdits or plan")
 	f.StringVar(&k.allowed, "allowed-tools", "", "the caller's `rules`, comma-separated, for example Read,Bash(go test *)")
@@ -65,15 +67,25 @@ func (k *policyCall) load(ctx context.Context) (err error) {
 var sessionModes = []string{"default", "acceptEdits", "plan"}
 
 func (k *policyCall) check() error {
+	if k.payload.given() && k.entrypoint == "" {
+		k.entrypoint = string(policy.EntryRedaction)
+	}
 	entries := []string{"", string(policy.EntryPermission), string(policy.EntryAdmission), string(policy.EntryInproc)}
+	if k.plans {
+		entries = append(entries, string(policy.EntryRedaction))
+	}
 	command := len(k.o.rest) == 1
 	switch {
+	case k.entrypoint == string(policy.EntryRedaction) && !k.plans:
+		return errors.New("--entrypoint redaction: a plan is shown by gatehouse policy eval")
+	case k.payload.given() && k.entrypoint != string(policy.EntryRedaction):
+		return fmt.Errorf("--sink, --event and --failed are about a redaction, not about --entrypoint %s", k.entrypoint)
 	case !slices.Contains(sessionModes, k.mode):
 		return fmt.Errorf("--mode %q: unknown, want %s", k.mode, strings.Join(sessionModes, ", "))
 	case command && strings.TrimSpace(k.o.rest[0]) == "":
 		return errors.New("the command is blank; say what is called")
 	case !slices.Contains(entries, k.entrypoint):
-		return fmt.Errorf("--entrypoint %q: unknown, want permission, admission or inproc", k.entrypoint)
+		return fmt.Errorf("--entrypoint %q: unknown, want %s", k.entrypoint, strings.Join(entries[1:], ", "))
 	case len(k.o.rest) > 1:
 		return fmt.Errorf("one command is judged at a time, got %d words; put quotes around it", len(k.o.rest))
 	case k.document != "" && (command || k.tool != "" || k.input != ""):
@@ -82,6 +94,11 @@ func (k *policyCall) check() error {
 		return nil
 	case k.entrypoint == string(policy.EntryInproc):
 		return errors.New("--entrypoint inproc needs --document")
+	case k.entrypoint == string(policy.EntryRedaction):
+		if command || k.input != "" {
+			return errors.New("--entrypoint redaction is about a sort of payload: --sink, --event, --tool and --failed, or --document")
+		}
+		return k.payload.check()
 	case command && (k.tool != "" || k.input != ""):
 		return errors.New("a command excludes --tool and --input")
 	case !command && k.tool == "":
@@ -103,6 +120,10 @@ func (k *policyCall) judged() (policy.Entrypoint, json.RawMessage, error) {
 		doc, err := k.set.AdmissionDocument(r)
 		return policy.EntryAdmission, doc, err
 	}
+	if k.entrypoint == string(policy.EntryRedaction) {
+		doc, err := k.redactionDocument()
+		return policy.EntryRedaction, doc, err
+	}
 	r, err := k.request()
 	if err != nil {
 		return "", nil, err
@@ -119,6 +140,9 @@ func (k *policyCall) given() (policy.Entrypoint, json.RawMessage, error) {
 		return "", nil, err
 	}
 	entry, whole, err := documentEntry(raw, k.entrypoint)
+	if entry == policy.EntryRedaction && !k.plans {
+		return "", nil, errors.New("document: of a redaction, whose plan is shown by gatehouse policy eval")
+	}
 	if err != nil || entry != policy.EntryPermission {
 		return entry, whole, err
 	}

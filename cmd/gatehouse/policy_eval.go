@@ -56,9 +56,11 @@ type verdictResult struct {
 
 // policyEval judges one call with the policies in force.
 func (c *command) policyEval(ctx context.Context, args []string) int {
-	o := c.policyFlags("eval 'COMMAND' | --tool TOOL --input JSON | --document FILE",
-		"Says what the policies in force would decide about a call. Nothing runs.")
+	o := c.policyFlags("eval 'COMMAND' | --tool TOOL --input JSON | --sink SINK [--tool TOOL] | --document FILE",
+		"Says what the policies in force would decide about a call, or, with --sink or\n--event, what they would cover in a payload. Nothing runs.")
 	k := c.callFlags(o)
+	k.plans = true
+	k.payload.declare(o.flags)
 	var show bool
 	var expect string
 	o.flags.BoolVar(&show, "show-document", false, "print the document the policies would read, and judge nothing")
@@ -78,6 +80,12 @@ func (c *command) policyEval(ctx context.Context, args []string) int {
 	}
 	if show {
 		return c.showDocument(document)
+	}
+	if entry == policy.EntryRedaction {
+		if expect != "" {
+			return c.failPolicy(o, errPlanExpect)
+		}
+		return k.evalPlan(ctx, document)
 	}
 	out, err := k.evaluate(ctx, entry, document)
 	if err != nil {

@@ -8,13 +8,15 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/redact"
 )
 
-// secretRedactor covers the secret formats package redact knows, in every event.
-type secretRedactor struct{ scanner redact.Scanner }
+// scanRedactor covers what a scanner finds, wherever a payload goes: where no
+// policies are loaded, and in what policies say themselves. The zero value covers
+// the vendor formats.
+type scanRedactor struct{ scanner redact.Scanner }
 
-var _ event.Redactor = secretRedactor{}
+var _ event.Redactor = scanRedactor{}
 
 // Redact never fails: what cannot be read is replaced as a whole.
-func (r secretRedactor) Redact(_ context.Context, p event.Payload) (json.RawMessage, []event.Redaction, error) {
+func (r scanRedactor) Redact(_ context.Context, p event.Payload) (json.RawMessage, []event.Redaction, error) {
 	out, findings := r.scanner.JSON(p.Data)
 	if findings == nil {
 		return out, nil, nil

@@ -61,6 +61,9 @@ func TestScripts(t *testing.T) {
 			"gone":     cmdGone,
 			"keypair":  cmdKeypair,
 			"bundles":  cmdBundles,
+			"plant":    cmdPlant,
+			"fill":     cmdFill,
+			"nowhere":  cmdNowhere,
 			"private":  func(ts *testscript.TestScript, _ bool, args []string) { ts.Check(private(ts.MkAbs(args[0]))) },
 		},
 	})

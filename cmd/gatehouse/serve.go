@@ -45,6 +45,9 @@ func (c *command) serve(ctx context.Context, args []string) int {
 	for _, w := range environmentWarnings(c.env) {
 		logger.Warn("environment", "problem", w)
 	}
+	for _, w := range s.redactionWarnings() {
+		logger.Warn("redaction", "problem", w)
+	}
 	server := serverOf(eng)
 	logger.Info("serving", "profile", s.profile, "roots", s.roots, "executable", s.executable)
 	hungUp := make(chan struct{})

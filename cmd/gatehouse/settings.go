@@ -49,6 +49,7 @@ type settings struct {
 	stateFolder      string   // what outlives the program; empty without a home
 	approvers        []string // who can answer, set before the engine is built; nil = anybody
 	decisionLog      decisionLogSettings
+	redaction        redactionSettings
 	deadline         time.Duration    // of one decision; 0 = the default
 	decisions        *decisionlog.Log // nil: none is kept, as with every command but serve and run
 }
@@ -74,10 +75,14 @@ type checker struct {
 }
 
 func (c *checker) fail(key, format string, args ...any) {
+	c.failAt(c.l.at[key], key, format, args...)
+}
+
+// failAt is fail for a key that stands at several places.
+func (c *checker) failAt(where, key, format string, args ...any) {
 	if c.err != nil {
 		return
 	}
-	where := c.l.at[key]
 	if where == "" {
 		where = "configuration"
 	}
@@ -113,6 +118,7 @@ func (l *loaded) check(start string, env environment) (*settings, error) {
 	}
 	s.bundle, s.bundleFiles = c.bundle()
 	s.decisionLog = c.decisionLog(s.stateFolder)
+	s.redaction = c.redaction()
 	s.roots = c.roots(start)
 	s.trusted = c.folders("workspace.trusted", l.Workspace.Trusted)
 	for _, t := range s.trusted {
