@@ -78,7 +78,7 @@ type Options struct {
 	Filter string
 
 	// FilterSpec returns what the filter of a session covers, as JSON of a
-	// redact.Spec, at most 96 KiB. It is asked whenever a process of the session
+	// filter.Spec, at most 96 KiB. It is asked whenever a process of the session
 	// starts, which fails where it does. Required with Filter.
 	FilterSpec func(ctx context.Context, o *event.Origin) (string, error)
 

@@ -32,10 +32,23 @@ const Name = "gatehouse-filter"
 
 // Variables of the filter; what it starts does not see them.
 const (
-	SpecVariable = "GATEHOUSE_FILTER"      // redact.Spec as JSON, at most MaxSpec bytes
+	SpecVariable = "GATEHOUSE_FILTER"      // Spec as JSON, at most MaxSpec bytes
 	SumVariable  = "GATEHOUSE_FILTER_SUM"  // SHA-256 of it in hex: who sets variables later, such as a settings file, cannot change it
 	ModeVariable = "GATEHOUSE_FILTER_MODE" // empty: text; "mcp:" and a name: the command is that MCP server
 )
+
+// Spec is what a filter covers.
+type Spec struct {
+	redact.Spec
+
+	// Variables are names of variables, by the names their values are told as. The
+	// values are read where the filter runs: a session has the variables anyway, and
+	// a plan that is handed on holds no secret.
+	Variables map[string]string `json:"variables,omitempty"`
+}
+
+// minValue is how many bytes a variable's value needs to be covered.
+const minValue = 8
 
 const (
 	// MaxSpec bounds a plan, in bytes: one variable of an environment holds 128 KiB.
@@ -112,8 +125,18 @@ func read(environ []string) (*filter, error) {
 			f.environ = append(f.environ, kv)
 		}
 	}
-	if err := decode(text, sum, &f.spec); err != nil {
+	var spec Spec
+	if err := decode(text, sum, &spec); err != nil {
 		return nil, fmt.Errorf("%w, so that secrets in its output would not be covered; the session must be started anew by gatehouse", err)
+	}
+	f.spec = spec.Spec
+	for told, name := range spec.Variables {
+		if value := f.variable(name); len(value) >= minValue {
+			if f.spec.Options.Values == nil {
+				f.spec.Options.Values = make(map[string]string, len(spec.Variables))
+			}
+			f.spec.Options.Values[told] = value
+		}
 	}
 	if f.plan = new(redact.Plan); reflect.DeepEqual(f.spec, redact.Spec{}) {
 		return f, nil // the zero plan costs nothing to make
@@ -125,8 +148,18 @@ func read(environ []string) (*filter, error) {
 	return f, nil
 }
 
+// variable is the command's variable of a name, empty when it has none.
+func (f *filter) variable(name string) string {
+	for _, kv := range f.environ {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
 // decode refuses what it does not know: it could be what covers a secret.
-func decode(text, sum string, spec *redact.Spec) error {
+func decode(text, sum string, spec *Spec) error {
 	switch {
 	case text == "":
 		return fmt.Errorf("%s is not set", SpecVariable)

@@ -142,6 +142,15 @@ func TestSpecOfTheSession(t *testing.T) {
 	}
 }
 
+// Values of variables are covered where the plan names the variables.
+func TestVariables(t *testing.T) {
+	spec := planned(`{"options":{},"variables":{"env-token":"TOKEN","env-short":"SHORT","env-none":"NO_SUCH_VARIABLE"}}`)
+	cmd := filtered(t, `echo "$TOKEN $SHORT"`, append(spec, "TOKEN=quiet words", "SHORT=abc")...)
+	if stdout, stderr, _ := result(t, cmd); stdout != "[REDACTED:env-token] abc\n" {
+		t.Errorf("stdout %q, stderr %q", stdout, stderr)
+	}
+}
+
 // A command that a signal ended looks so from outside, too.
 func TestSignals(t *testing.T) {
 	for _, tt := range []struct {

@@ -38,15 +38,6 @@ func (f *filter) toolShell() string {
 	return "/bin/sh"
 }
 
-func (f *filter) variable(name string) string {
-	for _, kv := range f.environ {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
 func known(path string) bool {
 	name := base(path)
 	return strings.Contains(name, "bash") || strings.Contains(name, "zsh")

@@ -111,7 +111,7 @@ func build(ctx context.Context, s *settings, env environment, logger *slog.Logge
 		MaxQuestions: s.maxQuestions, Approvers: s.approvers,
 		MaxDenials: s.engineDenials(), ApprovalTimeout: s.approvalTimeout,
 		WarmTTL: s.warmTTL, ResumeTTL: s.resumeTTL, StateDir: s.stateFolder,
-		Filter: s.filterProgram(), FilterSpec: filterSpec(redactor),
+		Filter: s.filterProgram(), FilterSpec: s.filterSpec(redactor, env),
 		DiskResume: env.get(allowDiskResume) == "1", ResumeSecret: engine.Secret(env.get(resumeSecret)),
 		Environ: env, Logger: logger,
 	})

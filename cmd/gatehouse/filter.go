@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
-	_ "github.com/gatehouse-mcp/gatehouse/filter" // makes this program the filter where it is started under that name
+	"github.com/gatehouse-mcp/gatehouse/filter" // makes this program the filter where it is started under that name
 	"github.com/gatehouse-mcp/gatehouse/policy"
 )
 
@@ -24,15 +25,29 @@ func (s *settings) filterProgram() string {
 	return own
 }
 
-// filterSpec says what the filter covers in a session: what the policies in force
-// say about the output of a command for the model.
-func filterSpec(r *policy.Redactor) func(context.Context, *event.Origin) (string, error) {
+// filterSpec says what the filter covers: what policies say of the output of
+// Bash on its way to the model, as it is when a process of a session starts.
+func (s *settings) filterSpec(redactor *policy.Redactor, env environment) func(context.Context, *event.Origin) (string, error) {
+	variables := s.coveredVariables(env)
 	return func(ctx context.Context, o *event.Origin) (string, error) {
-		spec, err := r.Spec(ctx, event.Payload{Origin: o, Sink: event.SinkModel, Kind: event.ToolResult, Tool: "Bash"})
+		spec, err := redactor.Spec(ctx, event.Payload{Origin: o, Sink: event.SinkModel, Kind: event.ToolResult, Tool: "Bash"})
 		if err != nil {
 			return "", err
 		}
-		text, err := json.Marshal(spec)
+		text, err := json.Marshal(filter.Spec{Spec: spec, Variables: variables})
 		return string(text), err
 	}
+}
+
+// coveredVariables are the names of the variables whose values are covered, by
+// the names they are told as.
+func (s *settings) coveredVariables(env environment) map[string]string {
+	names := map[string]string{}
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		if told := variableKind(name); s.redaction.options.Values[told] != "" {
+			names[told] = name
+		}
+	}
+	return names
 }
