@@ -20,11 +20,16 @@ import (
 const (
 	privateFile, privateWord = "private.txt", "CANARY-PRIVATE-WORD"
 	notesFile, notesWord     = "notes.txt", "CANARY-NOTES-WORD"
+	failingFile, failingWord = "failing.txt", "CANARY-FAILING-WORD"
 )
 
 // fakeSecret has the form of a GitHub token and is none; its parts meet only
 // here, so that no scanner of sources takes this file for a leak.
 func fakeSecret() string { return "gh" + "p_" + strings.Repeat("Canary", 6) }
+
+// failingSecret has the form of a GitLab token and is none; it stands in what a
+// failing command prints.
+func failingSecret() string { return "gl" + "pat-" + strings.Repeat("C4nary", 4) }
 
 // canary is one harmless call of the scripted model.
 type canary struct {
@@ -34,15 +39,20 @@ type canary struct {
 	mark  string            // file of the project that appears if it runs
 }
 
+// failingCommand prints a token and fails, so that no hook can change what the
+// model gets of it.
+const failingCommand = "cat " + failingFile + " >&2; exit 3"
+
 // canaries try each way past the gate: a call denied at the first door, calls
 // denied at the decision point, one of them a read that the CLI would not ask
-// about, and a call that may run.
+// about, and two calls that may run, of which one fails.
 var canaries = []canary{
 	{"Bash", map[string]string{"command": "touch early-mark", "description": "leave a mark"}, permission.DoorHook, "early-mark"},
 	{"Bash", map[string]string{"command": "touch late-mark", "description": "leave a mark"}, permission.DoorAsk, "late-mark"},
 	{"Write", map[string]string{"file_path": "${CWD}/written-mark", "content": "canary"}, permission.DoorAsk, "written-mark"},
 	{"Read", map[string]string{"file_path": "${CWD}/" + privateFile}, permission.DoorAsk, ""},
 	{"Read", map[string]string{"file_path": "${CWD}/" + notesFile}, "", ""},
+	{"Bash", map[string]string{"command": failingCommand, "description": "fail"}, "", ""},
 }
 
 // main is the member of the input that tells a canary from the others.

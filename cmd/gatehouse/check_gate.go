@@ -98,6 +98,7 @@ func (k *check) configured(w world, api string) (*trial, engine.Options) {
 	return &trial{world: w, judge: &canaryJudge{project: w.project}}, engine.Options{
 		Executable: s.executable, Args: s.cliArgs, MinVersion: s.minVersion, Trusted: []string{w.project},
 		OnUnsafeSettings: engine.Isolation(s.onUnsafeSettings), Environ: w.environ(k.env, api),
+		Filter: s.filterProgram(), FilterSpec: vendorSpec,
 	}
 }
 
@@ -142,10 +143,18 @@ func (k *check) tryConfigured(ctx context.Context, folder string) error {
 	}
 	results := t.results(apiModel(api))
 	if t.err == nil && len(results) > 1 {
-		results = append(results, verdict(checkHooks, t.hooked()))
+		results = append(results, k.failing(apiModel(api)), verdict(checkHooks, t.hooked()))
 	}
 	k.addGate(gateConfigured, append(results, k.ownerSettings()))
 	return nil
+}
+
+// failing is the result of the command that fails.
+func (k *check) failing(model modelView) gateResult {
+	if k.settings.filterProgram() == "" {
+		return gateResult{Check: checkFailing, Status: gateSkipped, Detail: "the output of commands that fail reaches the model uncovered: there is no filter ([redaction] filter = false, or Windows)"}
+	}
+	return verdict(checkFailing, uncoveredFailing(model))
 }
 
 // trial is one session of canaries in a world of its own.

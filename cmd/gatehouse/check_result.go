@@ -29,6 +29,7 @@ const (
 	checkJudged, checkDenied         = "calls_judged", "denied_calls_stopped"
 	checkHooks, checkAllowed         = "foreign_hooks_stopped", "allowed_call_runs"
 	checkCovered, checkUnjudgedEnded = "secret_covered", "unjudged_call_ends_session"
+	checkFailing                     = "failing_output_covered"
 	checkSettings                    = "own_settings"
 )
 
@@ -41,6 +42,7 @@ var checkTitles = map[string]string{
 	checkHooks:         "hooks of settings files do not run",
 	checkAllowed:       "an allowed call runs",
 	checkCovered:       "a secret is covered before the model reads it",
+	checkFailing:       "so is one in the output of a command that fails",
 	checkUnjudgedEnded: "a call that nobody judged ends the session",
 	checkSettings:      "your own settings let sessions start (read for disableAllHooks, otherwise not tried)",
 }
@@ -146,6 +148,19 @@ func uncovered(model modelView) string {
 		return "the model read a token in the output of a tool"
 	case !model.read("[REDACTED:github]"):
 		return "the output with the token did not reach the model"
+	}
+	return ""
+}
+
+// uncoveredFailing judges what the filter of shell commands did.
+func uncoveredFailing(model modelView) string {
+	switch {
+	case model.read(failingSecret()):
+		return "the model read a token in the output of a command that failed; the CLI does not start commands through its CLAUDE_CODE_SHELL_PREFIX"
+	case !model.read(failingWord):
+		return "the output of a command that failed did not reach the model"
+	case !model.read("[REDACTED:gitlab]"):
+		return "the token in the output of a command that failed was not covered as one"
 	}
 	return ""
 }

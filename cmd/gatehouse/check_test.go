@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -22,6 +23,15 @@ import (
 // first it does not hold the gate.
 func loopbackCLI(args []string) int {
 	sc := cliScenario()
+	prefix := os.Getenv("CLAUDE_CODE_SHELL_PREFIX")
+	if slices.Contains(args, "--misbehave=no-prefix") {
+		prefix = ""
+	}
+	for _, step := range sc.Turns[0] {
+		if step.Tool != nil && step.Tool.Input["command"] == failingCommand {
+			step.Tool.Error = runFailing(prefix)
+		}
+	}
 	if len(args) > 0 && strings.HasPrefix(args[0], "--misbehave=") {
 		misbehave(&sc, strings.TrimPrefix(args[0], "--misbehave="))
 		args = args[1:]
@@ -33,6 +43,16 @@ func loopbackCLI(args []string) int {
 	}
 	stdout := &relay{out: os.Stdout, api: os.Getenv("ANTHROPIC_BASE_URL")}
 	return script.Main(append([]string{"--scenario=" + file}, args...), os.Stdin, stdout, os.Stderr)
+}
+
+// runFailing runs the command that fails and returns what it printed.
+func runFailing(prefix string) string {
+	cmd := exec.Command("sh", "-c", failingCommand)
+	if prefix != "" {
+		cmd = exec.Command(prefix, failingCommand)
+	}
+	out, err := cmd.CombinedOutput()
+	return fmt.Sprintf("%v\n%s", err, out)
 }
 
 func misbehave(sc *script.Scenario, how string) {

@@ -32,6 +32,7 @@ func newWorld(base, name string) (w world, err error) {
 		filepath.Join(w.project, ".claude", "settings.json"): string(settings),
 		w.path(privateFile): privateWord + "\n",
 		w.path(notesFile):   notesWord + "\ntoken = " + fakeSecret() + "\n",
+		w.path(failingFile): failingWord + "\ntoken = " + failingSecret() + "\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			return w, err

@@ -39,6 +39,12 @@ func (s *settings) filterSpec(redactor *policy.Redactor, env environment) func(c
 	}
 }
 
+// vendorSpec is a plan that covers the vendor formats.
+func vendorSpec(context.Context, *event.Origin) (string, error) {
+	text, err := json.Marshal(filter.Spec{})
+	return string(text), err
+}
+
 // coveredVariables are the names of the variables whose values are covered, by
 // the names they are told as.
 func (s *settings) coveredVariables(env environment) map[string]string {
