@@ -35,6 +35,7 @@ func (deaf) HandleRequest(context.Context, control.Request) (any, error) {
 }
 func (deaf) HandleMessage(context.Context, string, map[string]json.RawMessage) {}
 func (deaf) HandleNoise(context.Context, string)                               {}
+func (deaf) HandleUnanswered(context.Context, string)                          {}
 
 // assistantLine is a clean message of about 400 bytes as the CLI writes it.
 func assistantLine() json.RawMessage {

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 )
 
 // A CLI hands the output of a failing, interrupted or background command to the
@@ -67,6 +69,26 @@ func (f filtering) settings() map[string]string {
 		return nil
 	}
 	return map[string]string{shellPrefix: f.path, filterSum: f.sum}
+}
+
+// filterStands looks, before a command of a session runs, whether the filter is
+// still what the CLI starts it through: a command before it, or a cleaner, may
+// have changed the link, which is then made anew.
+func (p *process) filterStands(tool string) error {
+	e, told := p.session.engine, p.launch.filter.path
+	if told == "" || tool != "Bash" && tool != "Monitor" {
+		return nil
+	}
+	e.mu.Lock()
+	path, err := e.filter.path()
+	e.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("what it prints could not be covered: %w", err)
+	}
+	if path != told {
+		return errors.New("what it prints could not be covered: the folder of the filter was removed; start the session anew")
+	}
+	return nil
 }
 
 // mark tells the filter of each server on stdio that it is one, and keeps the

@@ -55,6 +55,10 @@ func (p *process) preToolUse(ctx context.Context, input map[string]json.RawMessa
 		s.notice("protocol_error", "a call could not be read (engine.decode); it was denied", map[string]any{"toolUseID": clip(textOf(input["tool_use_id"]))})
 		return hookAnswer(preToolUseAnswer{Event: "PreToolUse", Decision: "deny", Reason: "the call could not be read (engine.decode)"})
 	}
+	if err := p.filterStands(tool); err != nil {
+		s.notice("filter", "a command was denied: "+err.Error(), map[string]any{"toolUseID": clip(textOf(input["tool_use_id"]))})
+		return hookAnswer(preToolUseAnswer{Event: "PreToolUse", Decision: "deny", Reason: err.Error()})
+	}
 	s.calls.learn(textOf(input["tool_use_id"]), tool)
 	s.agents.learn(textOf(input["agent_id"]), textOf(input["agent_type"]), "")
 	if folder, told := input["cwd"]; told {

@@ -38,6 +38,16 @@ func (p *process) HandleNoise(_ context.Context, reason string) {
 	p.session.notice("protocol_error", reason+"; the line was skipped", nil)
 }
 
+// HandleUnanswered ends the session: the CLI would go on as if a hook had said so,
+// and hand the model what no policy and no redactor saw.
+func (p *process) HandleUnanswered(_ context.Context, reason string) {
+	p.kill()
+	s, reason := p.session, clip(reason)
+	s.engine.log.Error("hook of the CLI could not be answered", "session", s.id, "reason", s.forLog(reason))
+	s.notice("protocol_error", reason+"; the session was ended, as the CLI would have gone on unjudged", nil)
+	s.cancel("a hook of the CLI could not be answered", "gate")
+}
+
 const clipped = 200
 
 // clip shortens a text of others that is shown. It cuts between words only: of a

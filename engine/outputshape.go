@@ -18,6 +18,9 @@ const withheldWord = "[withheld]"
 var (
 	typeWord  = regexp.MustCompile(`^[a-z_]{1,20}$`)
 	shapeWord = regexp.MustCompile(`^[A-Za-z_-]{1,24}$`)
+
+	// Names of members that a schema may ask for; withheld outputs keep no others.
+	memberWord = regexp.MustCompile(`^[A-Za-z_-]{1,30}[0-9]{0,3}$|^ephemeral_[0-9][mh]_input_tokens$`)
 )
 
 // shapeKeys are the members beside type that hold words of a schema in outputs of
@@ -79,9 +82,15 @@ func withhold(tool, key string, v any) any {
 			v[i] = withhold(tool, key, v[i])
 		}
 	case map[string]any:
+		kept := make(map[string]any, len(v))
 		for k := range v {
-			v[k] = withhold(tool, k, v[k])
+			name := k
+			if !memberWord.MatchString(k) {
+				name = withheldWord // of a table, such as answers by their questions
+			}
+			kept[name] = withhold(tool, k, v[k])
 		}
+		return kept
 	}
 	return v
 }
@@ -153,6 +162,8 @@ func (f *fitter) fit(key string, before, after any) (any, bool) {
 		if _, ok := after.(bool); !ok {
 			return false, true
 		}
+	case nil:
+		return nil, true
 	}
 	return after, true
 }
@@ -165,10 +176,17 @@ func (f *fitter) text(key, before string, after any) (any, bool) {
 	case a == before:
 	case keepsWord(f.tool, key, before):
 		return before, true
+	case a == "" && f.mayNotBeEmpty(key):
+		return withheldWord, true
 	case key == "base64" || key == "data":
 		f.picture = true
 	}
 	return a, true
+}
+
+// mayNotBeEmpty are the texts for which schemas ask for a character (CLI 2.1.197).
+func (f *fitter) mayNotBeEmpty(key string) bool {
+	return f.tool == "TodoWrite" && (key == "content" || key == "activeForm")
 }
 
 func (f *fitter) list(key string, before, after []any) (any, bool) {
@@ -188,14 +206,28 @@ func (f *fitter) object(before, after map[string]any) (any, bool) {
 	if len(before) != len(after) {
 		return nil, false
 	}
+	gone := 0
 	for k, b := range before {
 		a, ok := after[k]
-		if !ok {
+		switch {
+		case !ok && memberWord.MatchString(k):
 			return nil, false
+		case !ok: // its name was covered
+			gone++
+			continue
 		}
 		if after[k], ok = f.fit(k, b, a); !ok {
 			return nil, false
 		}
+	}
+	for k := range after {
+		if _, known := before[k]; !known { // which one it was is not told
+			after[k] = withhold(f.tool, "", after[k])
+			gone--
+		}
+	}
+	if gone != 0 {
+		return nil, false
 	}
 	if before["isImage"] == true && before["stdout"] != after["stdout"] {
 		after["isImage"] = false

@@ -21,6 +21,9 @@ func TestKeepShape(t *testing.T) {
 		{"a member gone", "Read", `{"a":"s","b":"t"}`, `{"a":"[x]"}`, ""},
 		{"another member", "Read", `{"a":"s"}`, `{"b":"s"}`, ""},
 		{"an element gone", "Glob", `{"filenames":["a","b"]}`, `{"filenames":["a"]}`, ""},
+		{"a name that is covered", "AskUserQuestion", `{"answers":{"is it s?":"yes","on?":"no"}}`, `{"answers":{"is it [x]?":"yes","on?":"no"}}`, `{"answers":{"is it [x]?":"[withheld]","on?":"no"}}`},
+		{"what may not be empty", "TodoWrite", `{"newTodos":[{"content":"s","activeForm":"s","status":"pending"}]}`, `{"newTodos":[{"content":"","activeForm":"","status":"pending"}]}`, `{"newTodos":[{"activeForm":"[withheld]","content":"[withheld]","status":"pending"}]}`},
+		{"null becomes no text", "Write", `{"originalFile":null}`, `{"originalFile":"[x]"}`, `{"originalFile":null}`},
 		{"a plain text", "TaskOutput", `"s"`, `"[x]"`, `"[x]"`},
 	}
 	for _, c := range cases {
@@ -38,6 +41,7 @@ func TestWithheldOutput(t *testing.T) {
 		{"Agent", `{"status":"completed","usage":{"service_tier":"standard"},"content":[{"type":"text","text":"s"}]}`, `{"content":[{"text":"[withheld]","type":"text"}],"status":"completed","usage":{"service_tier":"standard"}}`},
 		{"mcp__s__t", `[{"type":"image","source":{"data":"s"}},{"type":"text","text":"s"}]`, `[{"type":"text","text":"[withheld]"}]`},
 		{"mcp__s__t", `"{\"key\":\"s\"}"`, `"[withheld]"`},
+		{"AskUserQuestion", `{"answers":{"is it s?":"yes"}}`, `{"answers":{"[withheld]":"[withheld]"}}`},
 		{"New", `not json`, `"[withheld]"`},
 	}
 	for _, c := range cases {

@@ -226,6 +226,7 @@ func (p *process) pump() {
 	err := p.conn.Serve(p.ctx)
 	p.deltas.endAll(func(blockKey) bool { return true })
 	if errors.Is(err, cli.ErrLineTooLong) {
+		p.cli.Kill() // what it asked there it would take for allowed when its input ends, as the ladder has it
 		p.session.notice("protocol_error", err.Error()+"; the session's process was ended", nil)
 	}
 	p.end(ended{"process"})

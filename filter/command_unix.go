@@ -29,7 +29,7 @@ func (f *filter) command(line string) int {
 	}
 	for _, p := range pumps {
 		p.failed = func(err error) { f.stop(child.pid, err) }
-		p.cover.ready()
+		go p.cover.ready() // ends by itself; a command that prints nothing does not wait for it
 	}
 	status := child.carry(pumps)
 	if f.stopped {

@@ -1,12 +1,17 @@
 package filter
 
-import "github.com/gatehouse-mcp/gatehouse/redact"
+import (
+	"sync"
+
+	"github.com/gatehouse-mcp/gatehouse/redact"
+)
 
 // coverer covers secrets in one output. Its results are good until the next call.
 type coverer interface {
 	// cover takes the next piece and returns what can be written now.
 	cover(piece []byte) ([]byte, error)
-	// ready prepares for the first piece; without it the first call does.
+	// ready prepares for the first piece; without it the first call does. It may
+	// run beside the others.
 	ready()
 	// end returns what was held back.
 	end() []byte
@@ -19,7 +24,9 @@ const replayed = 32 << 10
 // text is an output without a form.
 type text struct {
 	plan   *redact.Plan
+	making sync.Once
 	stream *redact.Stream // nil before ready
+	begun  bool           // something came
 	newest []byte         // at most 2 * replayed
 	safe   []byte
 }
@@ -27,9 +34,7 @@ type text struct {
 // ready makes the tables the search goes by, which takes longer than all else
 // that is done before a command starts; so it is done meanwhile.
 func (t *text) ready() {
-	if t.stream == nil {
-		t.stream = t.plan.Stream(redact.Block{Type: "tool_result", Tool: "Bash"})
-	}
+	t.making.Do(func() { t.stream = t.plan.Stream(redact.Block{Type: "tool_result", Tool: "Bash"}) })
 }
 
 // goOn begins where another process ended; past is the newest part of what it
@@ -37,19 +42,24 @@ func (t *text) ready() {
 // comes later, and the rest was written.
 func (t *text) goOn(past []byte) {
 	t.ready()
+	t.begun = true
 	t.stream.Append(nil, past)
 	t.keep(past)
 }
 
 func (t *text) cover(piece []byte) ([]byte, error) {
 	t.ready()
+	t.begun = true
 	t.keep(piece)
 	t.safe = t.stream.Append(t.safe[:0], piece)
 	return t.safe, nil
 }
 
+// end does not wait for the tables where nothing came.
 func (t *text) end() []byte {
-	t.ready()
+	if !t.begun {
+		return nil
+	}
 	return t.stream.AppendClose(t.safe[:0])
 }
 

@@ -85,8 +85,8 @@ func BenchmarkStringNearMisses(b *testing.B) {
 
 func everyPrefix() string {
 	var b strings.Builder
-	for i := range vendors {
-		b.WriteString(vendors[i].prefix + " ")
+	for i := range vendors() {
+		b.WriteString(vendors()[i].prefix + " ")
 	}
 	return b.String()
 }

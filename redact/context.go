@@ -235,6 +235,9 @@ func (p *parser) value() (value string, quoted, ok bool) {
 	}
 	first := p.i
 	for p.i-first <= maxSecret {
+		if p.close == 0 {
+			p.i = run(p.s[:min(len(p.s), first+maxSecret)], p.i, &ofValue)
+		}
 		b := p.peek()
 		switch {
 		case p.short && !p.final, p.i-first == maxSecret && !p.ends(b):
@@ -249,11 +252,20 @@ func (p *parser) value() (value string, quoted, ok bool) {
 
 // ends reports whether b is behind a value.
 func (p *parser) ends(b byte) bool {
-	if b <= ' ' && (p.close == 0 || b < ' ') || b == '\\' {
-		return true
-	}
 	if p.close != 0 {
-		return b == p.close
+		return b < ' ' || b == '\\' || b == p.close
 	}
-	return strings.IndexByte("\"'`<>,;)}]&", b) >= 0
+	return behindValue[b]
 }
+
+// behindValue are the bytes that end a value without quotation marks, and ofValue
+// all others.
+var (
+	behindValue = chars("\x00 ", "\\\"'`<>,;)}]&")
+	ofValue     = func() (c charset) {
+		for b := range c {
+			c[b] = !behindValue[b]
+		}
+		return c
+	}()
+)

@@ -130,7 +130,7 @@ func isExample(v string) bool {
 	if slices.ContainsFunc(exampleParts, holds) || len(v) < len("password")+muchElse && slices.ContainsFunc(shortParts, holds) {
 		return true
 	}
-	return filler(v)
+	return wordy(v)
 }
 
 // publicParts begin values that anyone may see.
@@ -200,7 +200,13 @@ const maxWordDigits = 4
 // wordlike reports whether v is a name: parts that are words, or words with a
 // few digits behind, or short numbers, between - _ . : and /
 func wordlike(v string) bool {
-	for _, part := range strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("-_.:/", r) }) {
+	for v != "" {
+		cut := strings.IndexAny(v, "-_.:/")
+		if cut < 0 {
+			cut = len(v)
+		}
+		part := v[:cut]
+		v = v[min(len(v), cut+1):]
 		n := run(part, 0, &letters)
 		end := run(part, n, &digits)
 		if end != len(part) || end-n > maxWordDigits || !oneCase(part[:n]) {

@@ -23,6 +23,7 @@ type format struct {
 	kind   string   // name of the detector
 	prefix string   // 3 bytes at least, of printable ASCII without " and \
 	glued  bool     // the prefix is telling enough to count inside a longer word
+	place  bool     // it tells where a secret stands, not what it looks like
 	find   finder   // never nil
 	rest   *charset // bytes that go on with a secret of any length, for streams; nil: it has an end of its own
 	goOn   goOn     // tells it instead of rest; nil for most
@@ -83,34 +84,43 @@ func run(s string, i int, set *charset) int {
 const lookBehind = 16
 
 // boundary reports whether a word may begin at i. What is still encoded counts
-// too: the letter of an escape such as \n, the digits of %3D and of \u003d, and
-// the end of a terminal's colour sequence.
+// too: the letter of an escape such as \n, the digits of %3D, \u003d, \x00 and
+// \033, and the end of a terminal's sequence.
 func boundary(s string, i int) bool {
 	if i == 0 || !word[s[i-1]] {
 		return true
 	}
 	switch {
-	case i >= 2 && s[i-2] == '\\' && strings.IndexByte("nrtbf", s[i-1]) >= 0:
+	case i >= 2 && s[i-2] == '\\' && strings.IndexByte("nrtbfvae0", s[i-1]) >= 0:
 		return true
 	case i >= 3 && s[i-3] == '%' && hexAny[s[i-2]] && hexAny[s[i-1]]:
+		return true
+	case i >= 4 && s[i-4] == '\\' && (s[i-3] == 'x' && hexAny[s[i-2]] && hexAny[s[i-1]] || run(s[:i], i-3, &digits) == i):
 		return true
 	case i >= 6 && s[i-6] == '\\' && s[i-5] == 'u' && run(s[:i], i-4, &hexAny) == i:
 		return true
 	}
-	return s[i-1] == 'm' && colour(s, i-1)
+	return letters[s[i-1]] && terminal(s, i-1)
 }
 
-// colour reports whether the m at i ends a sequence such as [1;31m.
-func colour(s string, i int) bool {
-	for j := i - 1; j >= 0 && i-j < lookBehind-1; j-- {
-		if s[j] == '[' {
-			return true
-		}
-		if s[j] != ';' && (s[j] < '0' || s[j] > '9') {
-			return false
-		}
+// maxSequence bounds a terminal's sequence, in bytes: two colours of three
+// numbers each.
+const maxSequence = 40
+
+// terminal reports whether the letter at i ends a sequence such as [1;31m. Of
+// those that are rarer, what begins them must stand there too.
+func terminal(s string, i int) bool {
+	j := i - 1
+	for j > 0 && i-j < maxSequence && (s[j] == ';' || s[j] == '?' || digits[s[j]]) {
+		j--
 	}
-	return false
+	switch {
+	case j < 0:
+		return false
+	case s[j] == '[':
+		return s[i] == 'm' || s[i] == 'K' || j > 0 && strings.IndexByte("\x1bbBe3", s[j-1]) >= 0
+	}
+	return s[j] == '(' && j == i-1 && j > 0 && s[j-1] == '\x1b'
 }
 
 // at looks for the format at s[start:], where its prefix was found.

@@ -41,9 +41,11 @@ func sequence(kind, prefix string, parts ...part) format {
 		switch {
 		case v == unsettled:
 			return start, end, unsettled
-		case v == absent || varied && filler(s[first:end]):
+		case v == absent:
 			return 0, 0, absent
 		case f.rest == nil && end < len(s) && (word[s[end]] || last.lit == "" && last.set[s[end]] && s[end] != '.'):
+			return 0, 0, absent
+		case varied && filler(s[first:end]):
 			return 0, 0, absent
 		}
 		for last.lit == "" && last.set['.'] && s[end-1] == '.' {
@@ -98,16 +100,26 @@ func after(f format) format {
 }
 
 // apart makes a dash after a letter or a digit no place where a short prefix may
-// begin: there it is more often a part of base64.
+// begin: there it is more often a part of base64, unless the number of a line
+// stands between two of them, as grep writes it.
 func apart(f format) format {
 	find := f.find
 	f.find = func(s string, start int, final bool) (from, end int, v verdict) {
-		if start > 1 && s[start-1] == '-' && alnum[s[start-2]] {
+		if start > 1 && s[start-1] == '-' && alnum[s[start-2]] && !numbered(s, start-2) {
 			return 0, 0, absent
 		}
 		return find(s, start, final)
 	}
 	return f
+}
+
+// numbered reports whether a number that ends at s[i] follows a dash.
+func numbered(s string, i int) bool {
+	n := i
+	for n >= 0 && i-n < 7 && digits[s[n]] {
+		n--
+	}
+	return n >= 0 && n < i && s[n] == '-'
 }
 
 // each makes one format for every prefix.

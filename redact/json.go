@@ -7,7 +7,10 @@ import (
 	"strings"
 )
 
-// Finding says where in a document secrets were covered, never what they were.
+// Finding says where in a document secrets were covered, never what they were. A
+// document has at most 1200 findings: behind the first thousand, what is found
+// is counted by detector with the pointer "". A pointer of more than 1 KiB ends
+// early, at what the place is within.
 type Finding struct {
 	Pointer  string `json:"pointer"` // RFC 6901; a covered key appears covered
 	Detector string `json:"detector"`
@@ -105,7 +108,7 @@ func (w *walker) object() {
 		before := len(w.findings)
 		key := w.str("", true)
 		w.path = append(w.path, step{key, -1})
-		for i := before; i < len(w.findings); i++ {
+		for i := before; i < min(len(w.findings), maxPlaces); i++ {
 			w.findings[i].Pointer = w.pointer()
 		}
 		w.space()
@@ -154,6 +157,9 @@ func (w *walker) str(key string, isKey bool) string {
 func (w *walker) pointer() string {
 	var b strings.Builder
 	for _, s := range w.path {
+		if b.Len() > maxPlace { // the place is within
+			break
+		}
 		b.WriteByte('/')
 		if s.index >= 0 {
 			b.WriteString(strconv.Itoa(s.index))
@@ -169,16 +175,41 @@ var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 // note adds one finding for each detector of hits.
 func (w *walker) note(hits []Hit) {
 	first := len(w.findings)
-next:
 	for _, h := range hits {
-		for i := first; i < len(w.findings); i++ {
-			if w.findings[i].Detector == h.Detector {
-				w.findings[i].Count++
-				continue next
-			}
-		}
-		w.findings = append(w.findings, Finding{Pointer: w.pointer(), Detector: h.Detector, Count: 1})
+		w.findings = addFinding(w.findings, first, h.Detector, w.pointer)
 	}
+}
+
+// Bounds on findings: places that are told, bytes of a pointer, and names that
+// are told when no place is any more.
+const (
+	maxPlaces = 1000
+	maxPlace  = 1 << 10
+	maxTold   = 200
+)
+
+// addFinding counts a hit at one place, whose findings are all[first:]. Behind
+// maxPlaces it is counted at no place in particular, as if it were in the whole
+// document: a document full of secrets would otherwise make more of its findings.
+func addFinding(all []Finding, first int, detector string, pointer func() string) []Finding {
+	at := ""
+	if len(all) >= maxPlaces {
+		first = maxPlaces
+	}
+	for i := first; i < len(all); i++ {
+		if all[i].Detector == detector {
+			all[i].Count++
+			return all
+		}
+	}
+	switch {
+	case len(all) < maxPlaces:
+		at = pointer()
+	case len(all) >= maxPlaces+maxTold: // a text can make up names without end
+		all[len(all)-1].Count++
+		return all
+	}
+	return append(all, Finding{Pointer: at, Detector: detector, Count: 1})
 }
 
 // unquote decodes a literal that is known to be valid.

@@ -6,6 +6,10 @@ import "strings"
 // begins, in bytes. What takes longer to tell is walked.
 const maxAhead = 160
 
+// glimpseEvery bounds how many places of a document are decoded one by one: one
+// in so many bytes. With more it is walked.
+const glimpseEvery = 128
+
 // clean reports whether a valid document holds nothing to cover, as far as its
 // bytes tell without decoding: what begins a secret stands in them as it is,
 // unless an escape hides it. False says that the document has to be walked.
@@ -40,6 +44,9 @@ type glimpse struct {
 	text  string
 	start int
 	ended bool // the string ends with the text
+	taken int  // so far
+	view  view // of the last one, whose memory serves the next
+	buf   []byte
 }
 
 // counts reports whether the prefix at start may begin a secret of the string it
@@ -53,6 +60,9 @@ func (g *glimpse) counts(f *rule, raw string, start int) bool {
 		return false
 	}
 	if g.of != start+1 || len(g.text) < g.start+len(f.prefix) {
+		if g.taken++; g.taken > 16+len(raw)/glimpseEvery {
+			return true
+		}
 		g.look(raw, start, start+len(f.prefix))
 	}
 	_, _, verdict := f.find(g.text, g.start, g.ended)
@@ -61,10 +71,11 @@ func (g *glimpse) counts(f *rule, raw string, start int) bool {
 
 func (g *glimpse) look(raw string, start, first int) {
 	end, ended := stringEnds(raw[:min(len(raw), first+maxAhead)], first)
-	*g = glimpse{start + 1, raw[:end], start, ended}
+	g.of, g.text, g.start, g.ended = start+1, raw[:end], start, ended
 	if lo := max(0, start-4*lookBehind); strings.IndexByte(raw[lo:end], '\\') >= 0 {
-		v := decode(raw[lo:end], ended)
-		g.text, g.start = v.text, v.at(start-lo)
+		g.view = view{cuts: g.view.cuts[:0]}
+		g.buf = g.view.decode(g.buf[:0], raw[lo:end], ended)
+		g.text, g.start = g.view.text, g.view.at(start-lo)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Bounds of a plan.
@@ -20,7 +21,7 @@ const (
 )
 
 // ruleForm is what an edit's rule looks like; policies' rules are the same.
-var ruleForm = regexp.MustCompile(`^[A-Za-z0-9][\w.-]+$`)
+var ruleForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][\w.-]+$`) })
 
 // takes lists the fields each action takes beside select, action, rule and reason.
 var takes = map[Action][]string{
@@ -116,7 +117,7 @@ func newEdit(given Edit, sets map[string]string, context bool) (e edit, err erro
 
 // form checks what holds for every action.
 func (e *edit) form() error {
-	if len(e.Rule) > maxRule || !ruleForm.MatchString(e.Rule) {
+	if len(e.Rule) > maxRule || !ruleForm().MatchString(e.Rule) {
 		return fmt.Errorf("rule: want 2 to %d letters, digits, dots, dashes or low lines that begin with a letter or digit", maxRule)
 	}
 	if takes[e.Action] == nil {

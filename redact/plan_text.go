@@ -167,9 +167,11 @@ func (w *keyWalk) open(s string) int {
 			continue
 		}
 		if e, start := w.keyAt(s, i); e != nil {
-			if end := looseEnd(s, start); end == len(s) && !closed(s[start:]) {
+			end := looseEnd(s, start)
+			if end == len(s) && !closed(s[start:]) {
 				return i
 			}
+			i = max(i, end-1) // all of a value is masked: what it holds does not count
 		}
 	}
 	return -1

@@ -48,7 +48,7 @@ func (w *planWalk) object(masked *edit) {
 			w.note(hits)
 		}
 		w.down(name)
-		for i := before; i < len(w.found); i++ {
+		for i := before; i < min(len(w.found), maxPlaces); i++ {
 			w.found[i].Pointer = pointerTo(w.path)
 		}
 		w.colon()
@@ -133,21 +133,17 @@ func (w *planWalk) text(key string, masked *edit) {
 // note adds one finding for each detector of hits.
 func (w *planWalk) note(hits []Hit) {
 	first := len(w.found)
-next:
 	for _, h := range hits {
-		for i := first; i < len(w.found); i++ {
-			if w.found[i].Detector == h.Detector {
-				w.found[i].Count++
-				continue next
-			}
-		}
-		w.found = append(w.found, Finding{Pointer: pointerTo(w.path), Detector: h.Detector, Count: 1})
+		w.found = addFinding(w.found, first, h.Detector, func() string { return pointerTo(w.path) })
 	}
 }
 
 func pointerTo(path []string) string {
 	var b strings.Builder
 	for _, step := range path {
+		if b.Len() > maxPlace { // the place is within
+			break
+		}
 		b.WriteByte('/')
 		b.WriteString(pointerEscapes.Replace(step))
 	}

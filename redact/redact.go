@@ -13,7 +13,9 @@
 // twice changes nothing.
 //
 // Secrets are also found where a text encodes them, up to four layers deep: as
-// escapes of JSON and as %XX of addresses.
+// escapes of JSON and as %XX of addresses. Not found are secrets in other
+// encodings of a text, as UTF-16 or base64 (save private keys), or with
+// something between their characters, as a line's end or a colour.
 package redact
 
 import "strings"
@@ -49,13 +51,14 @@ const MaxGrowth = len(placeholderStart) + maxDetector + len("]")
 func (sc Scanner) Finds(s string) []Span { return sc.rules().finds("", s) }
 
 // maxPasses bounds how often a text is looked at because what was covered in it
-// changed the surroundings of something else.
+// changed the surroundings of something else. One that does not come to rest is
+// covered as a whole.
 const maxPasses = 8
 
 // string covers the secrets of a text that is the value of a member, or of none.
 func (r *rules) string(key, s string) (string, []Hit) {
 	var all []Hit
-	for range maxPasses {
+	for passes := range maxPasses {
 		spans := r.finds(key, s)
 		if len(spans) == 0 {
 			break
@@ -63,6 +66,9 @@ func (r *rules) string(key, s string) (string, []Hit) {
 		s = cover(s, spans)
 		for _, sp := range spans {
 			all = append(all, Hit{Detector: sp.Detector})
+		}
+		if passes == maxPasses-1 && len(r.finds(key, s)) > 0 {
+			return placeholder("text"), all
 		}
 	}
 	return s, all

@@ -26,8 +26,8 @@ func (s sample) covered() string { return s.text[:s.from] + placeholder(s.kind) 
 // kinds lists the kinds of the vendor formats, sorted.
 func kinds() []string {
 	set := map[string]bool{}
-	for i := range vendors {
-		set[vendors[i].kind] = true
+	for i := range vendors() {
+		set[vendors()[i].kind] = true
 	}
 	return slices.Sorted(maps.Keys(set))
 }

@@ -34,12 +34,17 @@ type found struct {
 // outcome is what is known of a text, of which more may follow.
 type outcome struct {
 	spans []Span
+	led   []led // in streams: what of spans has a beginning that is not covered
 	hold  int   // s[hold:] may be, or go on as, a secret; len(s) for none
+	tip   int   // hold, were it not for secrets before it that depend on what begins there
 	open  *rule // of the secret whose prefix stands at start; nil where only a prefix may have begun
 	start int
 	from  int  // s[from:] is what there is of it
 	none  bool // that may be nothing
 }
+
+// led says that what is covered from from on was found by what stands at start.
+type led struct{ start, from int }
 
 // scan finds the secrets that begin in s[lo:] from left to right. What is found
 // first is not looked at again. With final false it ends where nothing can be
@@ -58,25 +63,39 @@ func (r *rules) scan(s string, lo int, final bool) outcome {
 			break
 		}
 		if r.list[m.rule].class == classContext { // better known ones may stand in its value
-			out.spans = r.insert(out.spans, m)
+			out.add(r, m, final)
 			i = m.start + 1
 			continue
 		}
 		out.spans = r.between(out.spans, s, m)
+		var chain []found // from right to left
 		for b, ok := r.before(s, done, freed, m.start); ok; b, ok = r.before(s, done, freed, b.start) {
+			chain = append(chain, b)
+		}
+		for _, b := range slices.Backward(chain) {
 			out.spans = r.insert(out.spans, b)
 		}
-		out.spans = r.insert(out.spans, m)
+		out.add(r, m, final)
 		i, done, freed = m.end, max(done, m.end), m.end
 	}
 	if final {
 		return out
 	}
 	out.hold = min(out.hold, r.partial(s, done, freed))
-	for b, ok := r.before(s, done, freed, out.hold); ok; b, ok = r.before(s, done, freed, b.start) {
+	out.tip = out.hold
+	for b, ok := r.before(s, done, freed, out.hold); ok && len(s)-out.hold <= MaxHeld; b, ok = r.before(s, done, freed, b.start) {
 		out.hold = b.start
 	}
+	out.trim()
 	return out
+}
+
+// add inserts a find.
+func (o *outcome) add(r *rules, m found, final bool) {
+	if !final && m.start < m.from {
+		o.led = append(o.led, led{m.start, m.from})
+	}
+	o.spans = r.insert(o.spans, m)
 }
 
 // between finds the secrets between the prefix of one and what it covers, as the
@@ -100,7 +119,7 @@ func (r *rules) between(spans []Span, s string, m found) []Span {
 func (r *rules) first(s string, i, freed int, final bool) (best found, ok bool) {
 	t, text := r.table, s
 	at, w := -1, window{} // what stands at the last place that was looked at
-	starts := false       // whether a word may begin there
+	starts := unasked     // whether a word may begin there
 	for j, entries := t.next(text, i); j >= 0; j, entries = t.next(text, j+2) {
 		for k := range entries {
 			e := &entries[k]
@@ -109,11 +128,16 @@ func (r *rules) first(s string, i, freed int, final bool) (best found, ok bool) 
 				continue
 			}
 			if start != at {
-				at, w = start, windowAt(s, start)
-				starts = start == freed || boundary(s, start)
+				at, w, starts = start, windowAt(s, start), unasked
+			}
+			if e.differs(w) || ok && (start > best.start || start == best.start && n >= best.rule) {
+				continue
 			}
 			f := &r.list[n]
-			if e.differs(w) || !starts && !f.glued || ok && (start > best.start || start == best.start && n >= best.rule) || !r.literals[n].matches(s, start) {
+			if !f.glued && starts == unasked {
+				starts = answer(start == freed || boundary(s, start))
+			}
+			if !f.glued && starts == no || !(w.whole && e.fold == 0 && len(f.prefix) <= 8 || r.literals[n].matches(s, start)) {
 				continue
 			}
 			from, end, v := f.find(s, start, final)
@@ -128,6 +152,22 @@ func (r *rules) first(s string, i, freed int, final bool) (best found, ok bool) 
 	return best, ok
 }
 
+// asked is what is known of a question.
+type asked uint8
+
+const (
+	unasked asked = iota
+	no
+	yes
+)
+
+func answer(b bool) asked {
+	if b {
+		return yes
+	}
+	return no
+}
+
 // spared reports whether what a rule found is a placeholder, or within one. That
 // is not asked of vendor formats: their names hold none of their secrets.
 func (r *rules) spared(f *rule, s string, from, end int) bool {
@@ -138,14 +178,20 @@ func (r *rules) spared(f *rule, s string, from, end int) bool {
 // where it begins.
 const maxBefore = 256
 
+// joined are the bytes that tokens are made of.
+var joined = chars("azAZ09", "_-.~+/=")
+
 // before finds a secret that ends at to, because what begins there is going to
 // be covered: a token counts only where no letter or digit follows it, and now
 // a placeholder does.
 func (r *rules) before(s string, lo, freed, to int) (found, bool) {
-	if to <= lo || to < len(s) && !word[s[to]] || !token[s[to-1]] {
+	if to <= lo || to < len(s) && !joined[s[to]] || !joined[s[to-1]] {
 		return found{}, false
 	}
-	for start := max(lo, to-maxBefore); start < to; start++ {
+	for start := max(lo, to-maxBefore); start+1 < to; start++ {
+		if two := uint16(s[start]) | uint16(s[start+1])<<8; r.begins[two>>6]>>(two&63)&1 == 0 {
+			continue
+		}
 		for _, n := range r.byFirst[s[start]] {
 			f := &r.list[n]
 			if f.class == classContext || !r.literals[n].matches(s[:to], start) || !f.glued && start != freed && !boundary(s, start) {

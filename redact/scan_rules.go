@@ -12,6 +12,7 @@ type rules struct {
 	literals []literal
 	table    *table
 	byFirst  [256][]uint16 // rules by the first byte of their prefix
+	begins   [1024]uint64  // bits of the first two bytes of prefixes
 	longest  int           // prefix, in bytes
 	customs  *customs      // nil for none
 	context  bool
@@ -29,12 +30,14 @@ var vendorRules = sync.OnceValue(func() *rules {
 
 // newRules makes the rules for which wanted holds.
 func newRules(o Options, wanted func(kind string, c class) bool) (*rules, error) {
-	r := &rules{names: map[string]bool{}, options: o}
-	for _, kind := range Kinds() {
-		r.names[kind] = true
+	r := &rules{names: make(map[string]bool, len(vendors())/2), options: o}
+	r.list, r.literals = make([]rule, 0, len(vendors())+len(keywords)), make([]literal, 0, len(vendors())+len(keywords))
+	r.names[contextKind] = true
+	for i := range vendors() {
+		r.names[vendors()[i].kind] = true
 	}
-	for i := range vendors {
-		r.add(rule{format: vendors[i]}, wanted)
+	for i := range vendors() {
+		r.add(rule{format: vendors()[i]}, wanted)
 	}
 	if err := r.addValues(o.Values, wanted); err != nil {
 		return nil, err
@@ -62,6 +65,10 @@ func (r *rules) add(f rule, wanted func(string, class) bool) {
 	r.longest = max(r.longest, len(f.prefix))
 	first := f.prefix[0]
 	r.byFirst[first] = append(r.byFirst[first], n)
+	pairs, spelt := literal{f.prefix, f.fold}.spellings(0)
+	for _, p := range pairs[:spelt] {
+		r.begins[p>>6] |= 1 << (p & 63)
+	}
 	if f.fold && upper(first) != first {
 		r.byFirst[upper(first)] = append(r.byFirst[upper(first)], n)
 	}
@@ -71,8 +78,8 @@ func (r *rules) add(f rule, wanted func(string, class) bool) {
 // and "context".
 func Kinds() []string {
 	all := []string{contextKind}
-	for i := range vendors {
-		all = append(all, vendors[i].kind)
+	for i := range vendors() {
+		all = append(all, vendors()[i].kind)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -16,12 +16,16 @@ func (r *rules) settle(s string, lo int, final bool) outcome {
 	return out
 }
 
-// trim leaves what is not settled for later.
+// trim leaves what is not settled for later, from the name or prefix on that led
+// to it.
 func (o *outcome) trim() {
-	for i, sp := range o.spans {
-		if sp.To > o.hold {
-			o.hold, o.spans = min(o.hold, sp.From), o.spans[:i]
-			return
+	for n := len(o.spans); n > 0 && o.spans[n-1].To > o.hold; n = len(o.spans) {
+		sp := o.spans[n-1]
+		o.hold, o.spans = min(o.hold, sp.From), o.spans[:n-1]
+		for _, l := range o.led {
+			if sp.From <= l.from && l.from < sp.To {
+				o.hold = min(o.hold, l.start)
+			}
 		}
 	}
 }
@@ -41,28 +45,40 @@ func (r *rules) look(out *outcome, s string, lo int, final bool) {
 		out.spans = back(out.spans, views, seen.spans)
 		if !final {
 			out.wait(views, seen)
+			for _, l := range seen.led {
+				out.led = append(out.led, led{through(views, l.start), through(views, l.from)})
+			}
 		}
 	}
 }
 
 // wait moves the hold of out to that of its innermost view, if that is earlier.
 func (o *outcome) wait(views []view, seen outcome) {
-	hold, start, from := seen.hold, seen.start, seen.from
+	o.hold = min(o.hold, heldBy(views, seen.hold))
+	o.tip = min(o.tip, heldBy(views, seen.tip))
+	if start := through(views, seen.start); seen.open != nil && (o.open == nil || start < o.start) {
+		o.open, o.start, o.from, o.none = seen.open, start, through(views, seen.from), seen.none
+	}
+}
+
+// heldBy is where the text has the hold of its innermost view.
+func heldBy(views []view, hold int) int {
 	for i := len(views) - 1; i >= 0; i-- {
-		v := &views[i]
-		if hold == len(v.text) {
+		if v := &views[i]; hold == len(v.text) {
 			hold = v.end
 		} else {
 			hold = v.from(hold)
 		}
-		start, from = v.from(start), v.from(from)
 	}
-	if hold < o.hold {
-		o.hold = hold
+	return hold
+}
+
+// through is where the text has what begins at i in its innermost view.
+func through(views []view, i int) int {
+	for k := len(views) - 1; k >= 0; k-- {
+		i = views[k].from(i)
 	}
-	if seen.open != nil && (o.open == nil || start < o.start) {
-		o.open, o.start, o.from, o.none = seen.open, start, from, seen.none
-	}
+	return i
 }
 
 // back inserts spans of the innermost view where the text has them.

@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
 	"sync"
@@ -45,33 +44,32 @@ const maxDistance = 48
 
 func newTable(literals []literal) *table {
 	t := &table{}
-	type placed struct {
-		pair uint16
-		entry
-	}
-	all := make([]placed, 0, 2*len(literals))
-	for n, l := range literals {
+	all := make([]entry, 0, 2*len(literals))
+	order := make([]uint64, 0, 2*len(literals)) // pair, distance, index of all
+	for n := range literals {
+		l := &literals[n]
 		for parity := range 2 {
 			at := rarest(l.text, parity)
 			t.reach = max(t.reach, at)
 			pairs, spelt := l.spellings(at)
 			for _, p := range pairs[:spelt] {
-				all = append(all, placed{p, l.entry(n, at)})
+				order = append(order, uint64(p)<<48|uint64(at)<<32|uint64(len(all)))
+				all = append(all, l.entry(n, at))
 				t.bits[p>>6] |= 1 << (p & 63)
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b placed) int {
-		return cmp.Or(int(a.pair)-int(b.pair), int(a.distance)-int(b.distance))
-	})
+	slices.Sort(order)
 	t.entries = make([]entry, len(all))
-	for i, p := range all {
-		t.entries[i] = p.entry
-		if i == 0 || all[i-1].pair != p.pair {
+	t.pairs = make([]pair, 0, len(all))
+	for i, o := range order {
+		e := all[uint32(o)]
+		t.entries[i] = e
+		if i == 0 || order[i-1]>>48 != o>>48 {
 			t.pairs = append(t.pairs, pair{first: uint16(i)})
 		}
 		last := &t.pairs[len(t.pairs)-1]
-		before, behind := literals[p.literal].around(int(p.distance))
+		before, behind := literals[e.literal].around(int(e.distance))
 		last.before, last.behind, last.last = last.before|before, last.behind|behind, uint16(i+1)
 	}
 	n := 0

@@ -12,7 +12,9 @@ const MaxHeld = 512
 // What comes out is what [Scanner.String] makes of the whole text, save that
 //
 //   - a secret longer than MaxHeld is covered before its end is known, and goes
-//     on as far as its characters do;
+//     on as far as its characters do; so is what may be one for as long;
+//   - of secrets that follow each other without a gap, of which each is one only
+//     because the next one is, those further back than MaxHeld may pass;
 //   - a pattern of the user's own sees one line at a time, from the first of its
 //     keywords on if it has any, and at most MaxHeld bytes of it.
 type Stream struct {
@@ -91,8 +93,12 @@ func (t *Stream) flush(dst []byte, final bool) []byte {
 	for t.open == nil || t.passOver(final) {
 		s := view8(t.buf)
 		out := t.rules.settle(s, t.lo, final)
-		if final || len(s)-out.hold <= MaxHeld || out.open == nil {
+		out.hold = max(out.hold, t.lo) // an escape may begin before it
+		if final || len(s)-out.hold <= MaxHeld {
 			return t.pass(dst, out, final)
+		}
+		if out.open == nil {
+			return t.pass(dst, t.chain(s, out), true)
 		}
 		dst = t.pass(dst, t.begun(s, out), true)
 	}
@@ -116,6 +122,15 @@ func (t *Stream) begun(s string, out outcome) outcome {
 	return before
 }
 
+// chain settles secrets that follow each other for longer than may be held, of
+// which each would be one only if the next is: they are.
+func (t *Stream) chain(s string, out outcome) outcome {
+	tip := max(out.tip, len(s)-MaxHeld)
+	before := t.rules.settle(s[:tip], t.lo, true)
+	before.hold = tip
+	return before
+}
+
 // keptLine is how much of a line of base64 tells that it is one, in bytes.
 const keptLine = 64
 
@@ -131,7 +146,7 @@ func lineBegin(s string) int {
 
 // lookBack is how much of what was passed on is kept, in bytes: where words and
 // names begin is told by what stands before them.
-const lookBack = max(lookBehind, contextReach, maxNameRest) + 32
+const lookBack = max(lookBehind, maxSequence, contextReach, maxNameRest) + 32
 
 // pass appends what is before the hold to dst, and keeps the rest.
 func (t *Stream) pass(dst []byte, out outcome, whole bool) []byte {

@@ -205,7 +205,7 @@ func TestStreamHoldsLittle(t *testing.T) {
 				n := min(len(held), len(f.prefix))
 				return held[:n] == f.prefix[:n]
 			}
-			if !slices.ContainsFunc(vendors, begins) && cutEscape(held) > 8 {
+			if !slices.ContainsFunc(vendors(), begins) && cutEscape(held) > 8 {
 				t.Fatalf("%s: %q is held", name, held)
 			}
 		}

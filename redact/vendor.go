@@ -3,6 +3,7 @@ package redact
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // vendors are the formats that tell by themselves that they are secrets; they
@@ -11,11 +12,16 @@ import (
 //
 // Lengths are those the vendors publish, or those of rule sets their tokens are
 // known to pass; where a vendor has changed them, the shortest one is a minimum.
-var vendors = slices.Concat(
-	keyFormats, llmFormats, cloudFormats, azureFormats, infraFormats, codeFormats,
-	registryFormats, chatFormats, discordBots(), paymentFormats, monitorFormats,
-	workFormats, databaseFormats, headerFormats, urlFormats,
-)
+//
+// They are made at first use: a process that redacts nothing, or starts for one
+// command, does not wait for them.
+var vendors = sync.OnceValue(func() []format {
+	return slices.Concat(
+		keyFormats(), llmFormats(), cloudFormats(), azureFormats(), infraFormats(), codeFormats(),
+		registryFormats(), chatFormats(), discordBots(), paymentFormats(), monitorFormats(),
+		workFormats(), databaseFormats(), headerFormats(), urlFormats(),
+	)
+})
 
 // uuid is the lower case form 8-4-4-4-12.
 func uuid() []part {
@@ -24,20 +30,32 @@ func uuid() []part {
 
 // ownForm reports whether s[from:end] has a format of its own, whose name tells
 // more than that of the place where it stands.
-var ownForm func(s string, from, end int) bool
+func ownForm(s string, from, end int) bool {
+	for _, f := range ownForms()[s[from]] {
+		if !strings.HasPrefix(s[from:end], f.prefix) {
+			continue
+		}
+		if first, last, v := f.at(s, from, true); v == present && first == from && last >= end {
+			return true
+		}
+	}
+	return false
+}
 
-// The formats of places ask for all formats, which they are among.
+// ownForms are the formats that tell by themselves, by their first byte. Those of
+// places are not among them: they ask for these, and a chain of places would be
+// looked at once for every part of it.
+var ownForms func() *[256][]*format
+
+// It is set late because vendors, which it reads, leads to it.
 func init() {
-	ownForm = func(s string, from, end int) bool {
-		for i := range vendors {
-			f := &vendors[i]
-			if !strings.HasPrefix(s[from:end], f.prefix) {
-				continue
-			}
-			if first, last, v := f.at(s, from, true); v == present && first == from && last >= end {
-				return true
+	ownForms = sync.OnceValue(func() *[256][]*format {
+		t := &[256][]*format{}
+		for i := range vendors() {
+			if f := &vendors()[i]; !f.place {
+				t[f.prefix[0]] = append(t[f.prefix[0]], f)
 			}
 		}
-		return false
-	}
+		return t
+	})
 }

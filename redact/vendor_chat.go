@@ -3,43 +3,45 @@ package redact
 import "slices"
 
 // chatFormats are tokens and webhooks of chat, of mail and of telephony.
-var chatFormats = slices.Concat(
-	// A rotated token is two such prefixes, joined by a dot.
-	each(func(p string) format { return glued(atLeast("slack", p, &dotted, 12)) }, "xoxe.xoxb-", "xoxe.xoxp-"),
-	each(func(p string) format { return glued(atLeast("slack", p, &dashed, 10)) },
-		"xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xoxo-", "xoxc-", "xapp-", "xwfp-"),
-	// The value of a browser's cookie, often escaped.
-	[]format{glued(atLeast("slack", "xoxd-", &percented, 20))},
-	each(func(p string) format { return after(glued(atLeast("slack-webhook", p, &slashed, 30))) },
-		"hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/"),
-	each(func(p string) format {
-		return after(glued(sequence("discord-webhook", p, between(&digits, 15, 22), lit("/"), many(&token, 50))))
-	},
-		"discord.com/api/webhooks/", "discordapp.com/api/webhooks/"),
-	// The key's number has 32 digits of hexadecimal; the prefix takes the first.
-	each(func(p string) format { return exactly("twilio", p, &hex, 31) },
-		"SK0", "SK1", "SK2", "SK3", "SK4", "SK5", "SK6", "SK7", "SK8", "SK9", "SKa", "SKb", "SKc", "SKd", "SKe", "SKf"),
-	each(func(p string) format { return glued(sequence("brevo", p, of(&hex, 64), lit("-"), of(&alnum, 16))) },
-		"xkeysib-", "xsmtpsib-"),
-	each(func(p string) format {
-		return sequence("matrix", p, between(&padded64, 1, 200), lit("_"), of(&alnum, 20), lit("_"), of(&alnum, 6))
-	},
-		"syt_", "syr_"),
-	each(func(p string) format { return glued(atLeast("facebook", p, &alnum, 90)) }, "EAACEdEose0cBA"),
-	each(func(p string) format { return atLeast("facebook", p, &alnum, 100) }, "EAAM", "EAAC", "EAAG", "EAAB", "IGQV"),
-	[]format{
-		after(glued(atLeast("teams-webhook", ".webhook.office.com/webhookb2/", &slashed, 100))),
-		{kind: "telegram", prefix: ":AA", glued: true, find: findTelegram},
-		sequence("sendgrid", "SG.", of(&token, 22), lit("."), of(&token, 43)),
-		exactly("mailgun", "key-", &hex, 32),
-		sequence("resend", "re_", of(&alnum, 8), lit("_"), many(&alnum, 20)),
-		glued(atLeast("mailersend", "mlsn.", &alnum, 40)),
-		exactly("klaviyo", "pk_", &hex, 34),
-		{kind: "twitter", prefix: "AAAAAAAAAAAAAAAAAAAAA", find: findTwitter, rest: &percented},
-		sequence("linkedin", "WPL_AP1.", of(&alnum, 16), lit("."), between(&base64ed, 6, 24)),
-		sequence("linkedin", "WPL_AP0.", of(&alnum, 16), lit("."), between(&base64ed, 6, 24)),
-	},
-)
+func chatFormats() []format {
+	return slices.Concat(
+		// A rotated token is two such prefixes, joined by a dot.
+		each(func(p string) format { return glued(atLeast("slack", p, &dotted, 12)) }, "xoxe.xoxb-", "xoxe.xoxp-"),
+		each(func(p string) format { return glued(atLeast("slack", p, &dashed, 10)) },
+			"xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xoxo-", "xoxc-", "xapp-", "xwfp-"),
+		// The value of a browser's cookie, often escaped.
+		[]format{glued(atLeast("slack", "xoxd-", &percented, 20))},
+		each(func(p string) format { return after(glued(atLeast("slack-webhook", p, &slashed, 30))) },
+			"hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/"),
+		each(func(p string) format {
+			return after(glued(sequence("discord-webhook", p, between(&digits, 15, 22), lit("/"), many(&token, 50))))
+		},
+			"discord.com/api/webhooks/", "discordapp.com/api/webhooks/"),
+		// The key's number has 32 digits of hexadecimal; the prefix takes the first.
+		each(func(p string) format { return exactly("twilio", p, &hex, 31) },
+			"SK0", "SK1", "SK2", "SK3", "SK4", "SK5", "SK6", "SK7", "SK8", "SK9", "SKa", "SKb", "SKc", "SKd", "SKe", "SKf"),
+		each(func(p string) format { return glued(sequence("brevo", p, of(&hex, 64), lit("-"), of(&alnum, 16))) },
+			"xkeysib-", "xsmtpsib-"),
+		each(func(p string) format {
+			return sequence("matrix", p, between(&padded64, 1, 200), lit("_"), of(&alnum, 20), lit("_"), of(&alnum, 6))
+		},
+			"syt_", "syr_"),
+		each(func(p string) format { return glued(atLeast("facebook", p, &alnum, 90)) }, "EAACEdEose0cBA"),
+		each(func(p string) format { return atLeast("facebook", p, &alnum, 100) }, "EAAM", "EAAC", "EAAG", "EAAB", "IGQV"),
+		[]format{
+			after(glued(atLeast("teams-webhook", ".webhook.office.com/webhookb2/", &slashed, 100))),
+			{kind: "telegram", prefix: ":AA", glued: true, find: findTelegram},
+			sequence("sendgrid", "SG.", of(&token, 22), lit("."), of(&token, 43)),
+			exactly("mailgun", "key-", &hex, 32),
+			sequence("resend", "re_", of(&alnum, 8), lit("_"), many(&alnum, 20)),
+			glued(atLeast("mailersend", "mlsn.", &alnum, 40)),
+			exactly("klaviyo", "pk_", &hex, 34),
+			{kind: "twitter", prefix: "AAAAAAAAAAAAAAAAAAAAA", find: findTwitter, rest: &percented},
+			sequence("linkedin", "WPL_AP1.", of(&alnum, 16), lit("."), between(&base64ed, 6, 24)),
+			sequence("linkedin", "WPL_AP0.", of(&alnum, 16), lit("."), between(&base64ed, 6, 24)),
+		},
+	)
+}
 
 var (
 	slashed   = chars("azAZ09", "_-/@+")

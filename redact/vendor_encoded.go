@@ -28,6 +28,8 @@ func encodedPEM() (out []format) {
 // fromURLs makes base64 of that of URLs.
 var fromURLs = strings.NewReplacer("-", "+", "_", "/")
 
+var backslash = chars("", `\`)
+
 var base64any = chars("azAZ09", "+/-_")
 
 // findEncodedPEM covers a run of base64, also over lines, that begins with the
@@ -63,7 +65,7 @@ func encodedEnd(s string, end int, inside, final bool) (int, verdict) {
 		switch {
 		case more == len(s) && !final:
 			return end, unsettled
-		case next == end || end-line < minWrapped && !inside || s[end-1] == '=' || more-next < minPEMLine:
+		case next == end || end-line < minWrapped && !inside || end > 0 && s[end-1] == '=' || more-next < minPEMLine:
 			return end, present // a line that is shorter holds nothing but the end of the footer
 		}
 		end, inside = next, false
@@ -101,8 +103,12 @@ func lineBreak(s string, i int) int {
 		switch {
 		case s[i] == '\n' || s[i] == '\r' || i > first && (s[i] == ' ' || s[i] == '\t'):
 			i++
-		case s[i] == '\\' && i+1 < len(s) && (s[i+1] == 'n' || s[i+1] == 'r'):
-			i += 2
+		case s[i] == '\\':
+			n := run(s[:min(len(s), i+deepest)], i, &backslash)
+			if n == len(s) || s[n] != 'n' && s[n] != 'r' {
+				return i
+			}
+			i = n + 1
 		default:
 			return i
 		}

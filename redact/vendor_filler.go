@@ -1,35 +1,60 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // maxFiller bounds the texts that filler judges, in bytes, so that a long run
 // is not read once for every prefix in it.
 const maxFiller = 64
 
 // filler reports whether the body of a token only holds the place of one, as
-// documentation writes it: words of one case ("your-api-key-here"), or mostly x.
-// A random body of ten bytes is one with less than one chance in a thousand, one
-// of twenty with less than one in ten million.
+// documentation writes it: words of one case of which one says so
+// ("your-api-key-here"), or mostly one letter. A random body of ten bytes is one
+// with less than one chance in ten thousand; one of twenty letters of one case,
+// with about one in a hundred.
 func filler(body string) bool {
-	if len(body) > maxFiller {
+	if len(body) > maxFiller || body == "" {
 		return false
 	}
-	var lower, upper, digit, x int
+	var count [256]uint8
+	most := uint8(0)
 	for i := range len(body) {
-		switch b := body[i]; {
-		case b >= '0' && b <= '9':
-			digit++
-		case b >= 'a' && b <= 'z':
-			lower++
-		case b >= 'A' && b <= 'Z':
-			upper++
-		}
-		if body[i]|0x20 == 'x' {
-			x++
-		}
+		b := body[i]
+		count[b]++
+		most = max(most, count[b])
 	}
-	return digit == 0 && (lower == 0 || upper == 0) || 2*x > len(body)
+	if 2*int(most) > len(body) || 2*int(count['x']+count['X']) > len(body) {
+		return true
+	}
+	return oneCased(body) && holdsAny(strings.ToLower(body), fillerWords)
 }
+
+// wordy is filler of a value that nothing but its place calls a secret: any word
+// of one case may stand there.
+func wordy(value string) bool { return filler(value) || len(value) <= maxFiller && oneCased(value) }
+
+// oneCased reports whether s has no digit, and letters of one case at most.
+func oneCased(s string) bool {
+	var lower, upper bool
+	for i := range len(s) {
+		b := s[i]
+		if digits[b] {
+			return false
+		}
+		lower, upper = lower || 'a' <= b && b <= 'z', upper || 'A' <= b && b <= 'Z'
+	}
+	return !lower || !upper
+}
+
+func holdsAny(s string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
+}
+
+// fillerWords stand in what holds the place of a token.
+var fillerWords = strings.Fields("your token secret here example xxxx placeholder dummy sample insert replace changeme fake redact api_key api-key apikey " +
+	"test abcdef value string goes todo real actual valid access some-")
 
 // fillable reports whether bodies of parts are varied and long enough for
 // filler to judge them.
@@ -46,7 +71,7 @@ func fillable(parts []part) bool {
 // opaque reports whether a value that something else than its form calls a
 // credential looks like one: long, and not made of words.
 func opaque(value string, least int) bool {
-	if len(value) < least || filler(value) {
+	if len(value) < least || wordy(value) {
 		return false
 	}
 	var lower, upper, digit int
@@ -60,10 +85,11 @@ func opaque(value string, least int) bool {
 			upper++
 		}
 	}
-	return digit > 0 && lower > 0 && upper > 0 || digit >= 4
+	return digit > 0 && lower > 0 && upper > 0 || digit >= 4 || lower > 0 && upper > 0 && len(value) <= maxFiller && !wordlike(value)
 }
 
-// nameLike reports whether a value may be the name of a variable: it has few digits.
+// nameLike reports whether a value may be the name of a variable: words, and few
+// digits.
 func nameLike(value string) bool {
 	n := 0
 	for i := range len(value) {
@@ -71,14 +97,14 @@ func nameLike(value string) bool {
 			n++
 		}
 	}
-	return n < 3
+	return n < 3 && wordlike(value)
 }
 
 // standIn reports whether a password only stands for one: a variable, a
 // template, a mask, a word such as "password", or the name of its user.
 func standIn(user, password string) bool {
 	switch {
-	case password == "" || password == user || strings.Contains(password, placeholderStart):
+	case password == "" || password == user || strings.Contains(password, placeholderStart) && len(uncovered(password)) < minValue:
 		return true
 	case strings.Contains(password, "${") || strings.Contains(password, "$(") || strings.Contains(password, "{{"):
 		return true
@@ -89,7 +115,28 @@ func standIn(user, password string) bool {
 	case enclosed(password, "{}") || enclosed(password, "[]") || enclosed(password, "<>") || enclosed(password, "%%"):
 		return true
 	}
-	return standInWords[strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(password))]
+	return len(password) <= maxStandIn && standInWords[strings.ToLower(withoutMarks.Replace(password))]
+}
+
+// maxStandIn bounds the passwords that are looked up among words, in bytes.
+const maxStandIn = 32
+
+var withoutMarks = strings.NewReplacer("-", "", "_", "")
+
+// uncovered is s without the placeholders in it.
+func uncovered(s string) string {
+	for i := 0; ; {
+		n := strings.Index(s[i:], placeholderStart)
+		if n < 0 {
+			return s
+		}
+		i += n
+		if end := strings.IndexByte(s[i:], ']') + 1; end > 0 && isPlaceholder(s[i:i+end]) {
+			s = s[:i] + s[i+end:]
+		} else {
+			i++
+		}
+	}
 }
 
 func enclosed(s, pair string) bool {

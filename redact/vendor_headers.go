@@ -9,36 +9,38 @@ import (
 // headerFormats are credentials that the name before them tells: HTTP headers
 // and parameters of URLs that hold nothing else. Cookies are not among them,
 // for most are no secrets.
-var headerFormats = slices.Concat(
-	[]format{
-		{kind: "auth-header", prefix: "uthorization", glued: true, find: findAuthorization, rest: &credential},
-		{kind: "auth-header", prefix: "UTHORIZATION", glued: true, find: findAuthorization, rest: &credential},
-	},
-	each(func(p string) format {
-		return scheme("auth-header", p, func(v string) bool { return opaque(v, 20) && !strings.Contains(v, "://") })
-	},
-		"Bearer ", "bearer ", "BEARER "),
-	each(func(p string) format { return scheme("auth-header", p, basicAuth) }, "Basic ", "basic "),
-	each(func(p string) format { return named("api-key-header", p, func(v string) bool { return opaque(v, 16) }) },
-		"X-Api-Key", "x-api-key", "X-API-Key", "X-API-KEY", "X-Goog-Api-Key", "x-goog-api-key", "Ocp-Apim-Subscription-Key",
-		"X-Auth-Token", "x-auth-token", "X-Vault-Token", "x-vault-token", "PRIVATE-TOKEN", "Private-Token",
-		"X-Amz-Security-Token", "x-amz-security-token", "x-functions-key", "DD-API-KEY", "DD-APPLICATION-KEY"),
-	each(func(p string) format {
-		return scheme("oauth-parameter", p, func(v string) bool { return opaque(v, 20) && !nameLike(v) })
-	}, "access_token=", "refresh_token=", "client_secret=", "id_token="),
-)
+func headerFormats() []format {
+	return slices.Concat(
+		[]format{
+			{kind: "auth-header", prefix: "uthorization", glued: true, place: true, find: findAuthorization, rest: &credential},
+			{kind: "auth-header", prefix: "UTHORIZATION", glued: true, place: true, find: findAuthorization, rest: &credential},
+		},
+		each(func(p string) format {
+			return scheme("auth-header", p, func(v string) bool { return opaque(v, 20) && !strings.Contains(v, "://") })
+		},
+			"Bearer ", "bearer ", "BEARER "),
+		each(func(p string) format { return scheme("auth-header", p, basicAuth) }, "Basic ", "basic "),
+		each(func(p string) format { return named("api-key-header", p, func(v string) bool { return opaque(v, 16) }) },
+			"X-Api-Key", "x-api-key", "X-API-Key", "X-API-KEY", "X-Goog-Api-Key", "x-goog-api-key", "Ocp-Apim-Subscription-Key",
+			"X-Auth-Token", "x-auth-token", "X-Vault-Token", "x-vault-token", "PRIVATE-TOKEN", "Private-Token",
+			"X-Amz-Security-Token", "x-amz-security-token", "x-functions-key", "DD-API-KEY", "DD-APPLICATION-KEY"),
+		each(func(p string) format {
+			return scheme("oauth-parameter", p, func(v string) bool { return opaque(v, 20) && !nameLike(v) })
+		}, "access_token=", "refresh_token=", "client_secret=", "id_token="),
+	)
+}
 
 // credential are the bytes of a header's or a parameter's value.
 var credential = chars("azAZ09", "._~+/=:%-")
 
 const (
 	maxSeparator = 12  // bytes between a name and its value
-	maxJudged    = 256 // bytes of a value that say whether it is one
+	maxJudged    = 128 // bytes of a value that say whether it is one
 )
 
 // named covers the value after a name, when accept takes it.
 func named(kind, name string, accept func(value string) bool) format {
-	return format{kind: kind, prefix: name, glued: true, rest: &credential,
+	return format{kind: kind, prefix: name, glued: true, place: true, rest: &credential,
 		find: func(s string, start int, final bool) (from, end int, v verdict) {
 			first, v := separator(s, start+len(name), final)
 			if v != present {
@@ -50,7 +52,7 @@ func named(kind, name string, accept func(value string) bool) format {
 
 // scheme covers the credential after the name of its scheme and a space.
 func scheme(kind, name string, accept func(value string) bool) format {
-	return format{kind: kind, prefix: name, rest: &credential,
+	return format{kind: kind, prefix: name, place: true, rest: &credential,
 		find: func(s string, start int, final bool) (from, end int, v verdict) {
 			return value(s, start+len(name), final, accept)
 		}}
@@ -130,7 +132,7 @@ func findAuthorization(s string, start int, final bool) (from, end int, v verdic
 	if name == "basic" {
 		return value(s, word, final, basicAuth)
 	}
-	return value(s, word, final, func(v string) bool { return len(v) >= 8 && !filler(v) })
+	return value(s, word, final, func(v string) bool { return len(v) >= 8 && !(wordy(v) && (len(v) < 16 || filler(v))) })
 }
 
 // basicAuth accepts the base64 of a user, a colon and a password.

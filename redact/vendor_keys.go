@@ -3,21 +3,23 @@ package redact
 import "slices"
 
 // keyFormats are keys of cryptography rather than of a vendor.
-var keyFormats = slices.Concat(
-	[]format{
-		{kind: "private-key", prefix: "-----BEGIN ", glued: true, find: findPEM, goOn: pemGoOn},
-		{kind: "private-key", prefix: "---- BEGIN ", glued: true, find: findPEM, goOn: pemGoOn},
-		{kind: "private-key", prefix: "PuTTY-User-Key-File-", glued: true, find: findPuTTY, goOn: pemGoOn},
-		{kind: "jwt", prefix: "eyJ", find: findJWT, rest: &dotted},
-	},
-	encodedPEM(),
-	each(func(p string) format { return atLeast("age", p, &uppers, 50) }, "AGE-SECRET-KEY-1", "AGE-SECRET-KEY-PQ-1"),
-	each(func(p string) format { return after(sequence("wireguard", p, of(&base64body, 43), lit("="))) },
-		"PrivateKey = ", "PrivateKey=", "PresharedKey = ", "PresharedKey="),
-	// Extended private keys of wallets: 111 characters of base58.
-	each(func(p string) format { return exactly("wallet", p, &alnum, 107) }, "xprv", "yprv", "zprv", "tprv"),
-	[]format{exactly("nostr", "nsec1", &lowers, 58)},
-)
+func keyFormats() []format {
+	return slices.Concat(
+		[]format{
+			{kind: "private-key", prefix: "-----BEGIN ", glued: true, find: findPEM, goOn: pemGoOn},
+			{kind: "private-key", prefix: "---- BEGIN ", glued: true, find: findPEM, goOn: pemGoOn},
+			{kind: "private-key", prefix: "PuTTY-User-Key-File-", glued: true, find: findPuTTY, goOn: pemGoOn},
+			{kind: "jwt", prefix: "eyJ", find: findJWT, rest: &dotted},
+		},
+		encodedPEM(),
+		each(func(p string) format { return atLeast("age", p, &uppers, 50) }, "AGE-SECRET-KEY-1", "AGE-SECRET-KEY-PQ-1"),
+		each(func(p string) format { return after(sequence("wireguard", p, of(&base64body, 43), lit("="))) },
+			"PrivateKey = ", "PrivateKey=", "PresharedKey = ", "PresharedKey="),
+		// Extended private keys of wallets: 111 characters of base58.
+		each(func(p string) format { return exactly("wallet", p, &alnum, 107) }, "xprv", "yprv", "zprv", "tprv"),
+		[]format{exactly("nostr", "nsec1", &lowers, 58)},
+	)
+}
 
 var base64body = chars("azAZ09", "+/")
 

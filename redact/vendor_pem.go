@@ -5,6 +5,8 @@ import "strings"
 const (
 	maxPEMLabel = 64       // bytes of a label
 	maxPEM      = 64 << 10 // bytes of a block
+	maxPEMHead  = 2 << 10  // bytes of a block before its first line of base64
+	maxDashes   = 8        // before a footer
 	minPEMLine  = 16       // bytes of a line of base64, save the last one
 	minPEMKey   = 6        // bytes of the only line of a block
 	maxPEMField = 512      // bytes of a header within a block
@@ -17,6 +19,7 @@ var (
 	pemLabel  = chars("AZ09", " ")
 	dash      = chars("--", "")
 	pemMarks  = chars("  ", "\t\r\n\"'`>|#*,;:()[]{}.-~")
+	pemPlain  = chars("  ", "\t\r\n\"'`>|#*,;:()[]{}.~") // marks that begin nothing else, but for names of files after a line
 	pemFiller = chars("", "+/=")
 	pemFields = []string{"Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:", "Charset:", "MessageID:", "Subject:",
 		"Encryption:", "Public-Lines:", "Private-Lines:", "Key-Derivation:", "Argon2-"}
@@ -83,7 +86,11 @@ const (
 // pemBody returns the end of what belongs to a block at s[i:]; begun says that
 // base64 came before. Unsettled, s[:end] is what surely does.
 func pemBody(s string, i int, begun, final bool) (end int, v verdict) {
+	first := i
 	for end = i; i < len(s); {
+		if !begun && i-first > maxPEMHead {
+			return end, absent
+		}
 		n, p := pemPiece(s, i, begun, final)
 		i += n
 		switch {
@@ -109,6 +116,9 @@ func pemBody(s string, i int, begun, final bool) (end int, v verdict) {
 }
 
 func pemPiece(s string, i int, begun, final bool) (n int, p piece) {
+	if n = pemSimple(s, i); n > 0 {
+		return n, pemMark
+	}
 	if n, p = pemFooter(s[i:], final); p != pemOther {
 		return n, p
 	}
@@ -133,6 +143,22 @@ func pemPiece(s string, i int, begun, final bool) (n int, p piece) {
 		return n, pemLine
 	}
 	return pemLast(s, next, n, final)
+}
+
+// pemSimple is the length of a mark of which one look tells that nothing else
+// begins there, 0 for none. The name of a file may stand at the begin of a line.
+func pemSimple(s string, i int) int {
+	switch {
+	case i > 0 && (s[i-1] == '\n' || s[i-1] == '\r'):
+		return 0
+	case pemPlain[s[i]]:
+		return 1
+	case s[i] == '\\' && len(s)-i >= 6:
+		return pemEscape(s[i:])
+	case s[i] == '-' && strings.HasPrefix(s[i:], "---------"): // the last of them may begin a footer
+		return 1
+	}
+	return 0
 }
 
 // pemLast tells of a short run of n bytes before s[next:]: only the last line of

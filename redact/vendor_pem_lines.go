@@ -14,7 +14,7 @@ func pemFooter(s string, final bool) (n int, p piece) {
 		}
 		return len(puttyFooter) + n, pemEnd
 	}
-	opened := run(s, 0, &dash)
+	opened := run(s[:min(len(s), maxDashes)], 0, &dash)
 	switch {
 	case opened == len(s) && opened > 0 && opened <= 5:
 		return 0, cut
@@ -22,7 +22,7 @@ func pemFooter(s string, final bool) (n int, p piece) {
 		return 0, pemOther
 	}
 	rest := strings.TrimPrefix(s[opened:], " ")
-	n = run(rest, 0, &pemLabel)
+	n = run(rest[:min(len(rest), maxPEMLabel)], 0, &pemLabel)
 	switch {
 	case n == len(rest) && strings.HasPrefix("END ", rest[:min(n, 4)]):
 		return 0, cut

@@ -116,8 +116,8 @@ func jsonText(s string) string {
 }
 
 func TestPrefixes(t *testing.T) {
-	for i := range vendors {
-		f := &vendors[i]
+	for i := range vendors() {
+		f := &vendors()[i]
 		if len(f.prefix) < 3 || strings.ContainsAny(f.prefix, `"\`) {
 			t.Errorf("%s: prefix %q", f.kind, f.prefix)
 		}
@@ -135,8 +135,8 @@ func TestPrefixes(t *testing.T) {
 // While a text may go on, a cut anywhere in a secret must leave it unsettled:
 // a stream lets go of what is absent.
 func TestCutsAreUnsettled(t *testing.T) {
-	for i := range vendors {
-		f := &vendors[i]
+	for i := range vendors() {
+		f := &vendors()[i]
 		for _, s := range allSamples()[f.kind] {
 			start := strings.Index(s.text, f.prefix)
 			if start < 0 {

@@ -7,19 +7,21 @@ import (
 
 // urlFormats are passwords in connection strings. Only the password is covered:
 // where it connects to is what one wants to read.
-var urlFormats = slices.Concat(
-	[]format{{kind: "url-password", prefix: "://", glued: true, find: findURL, rest: &userinfo}},
-	each(func(p string) format {
-		return format{kind: "connection-string", prefix: p, glued: true, rest: &userinfo,
-			find: func(s string, start int, final bool) (from, end int, v verdict) {
-				return password(s, start+len(p), final)
-			}}
-	}, ";Password=", "; Password=", ";Pwd=", "; Pwd=", ";PWD=", ";PASSWORD="),
-	[]format{{kind: "connection-string", prefix: "sqlserver://", glued: true, find: findSQLServer, rest: &userinfo}},
-)
+func urlFormats() []format {
+	return slices.Concat(
+		[]format{{kind: "url-password", prefix: "://", glued: true, place: true, find: findURL, rest: &userinfo}},
+		each(func(p string) format {
+			return format{kind: "connection-string", prefix: p, glued: true, place: true, rest: &userinfo,
+				find: func(s string, start int, final bool) (from, end int, v verdict) {
+					return password(s, start+len(p), final)
+				}}
+		}, ";Password=", "; Password=", ";Pwd=", "; Pwd=", ";PWD=", ";PASSWORD="),
+		[]format{{kind: "connection-string", prefix: "sqlserver://", glued: true, place: true, find: findSQLServer, rest: &userinfo}},
+	)
+}
 
 const (
-	maxUserinfo = 512 // bytes before the @ of a URL
+	maxUserinfo = 448 // bytes before the @ of a URL; less than a stream holds back
 	longUser    = 20  // bytes from which a user without password is a token
 )
 
@@ -117,7 +119,7 @@ func password(s string, first int, final bool) (from, end int, v verdict) {
 func findSQLServer(s string, start int, final bool) (from, end int, v verdict) {
 	first := start + len("sqlserver://")
 	stop := run(s[:min(len(s), first+maxUserinfo)], first, &userinfo)
-	i := strings.Index(strings.ToLower(s[first:stop]), ";password=")
+	i := indexFold(s[first:stop], ";password=")
 	if i >= 0 {
 		return password(s, first+i+len(";password="), final)
 	}
@@ -125,4 +127,14 @@ func findSQLServer(s string, start int, final bool) (from, end int, v verdict) {
 		return stop, stop, unsettled
 	}
 	return 0, 0, absent
+}
+
+// indexFold is strings.Index where the case of a to z in s does not matter.
+func indexFold(s, lowered string) int {
+	for i := 0; i+len(lowered) <= len(s); i++ {
+		if s[i]|0x20 == lowered[0]|0x20 && equalFold(s[i:i+len(lowered)], lowered) {
+			return i
+		}
+	}
+	return -1
 }

@@ -11,6 +11,9 @@ import (
 // a document in a string of a document in a string, and so on.
 const maxViews = 4
 
+// deepest is how many backslashes stand for one at the depth of maxViews.
+const deepest = 1 << maxViews
+
 // maxViewed bounds the texts that are decoded, in bytes. A longer one that hides
 // something is covered as a whole.
 const maxViewed = 16 << 20
@@ -22,8 +25,9 @@ type view struct {
 	end  int   // of what was decoded; an escape that is not complete may follow
 }
 
-// cut says that from at on, the view shows what begins at orig in the text; an
-// escape of wide bytes, or, where wide is 0, the same bytes.
+// cut says that from at on, the view shows what begins at orig in the text. Each
+// of its bytes stands for wide bytes there: 1 for what is not encoded. Where wide
+// is 0, the bytes up to the next cut stand for what is up to there, as a whole.
 type cut struct{ at, orig, wide int32 }
 
 // hides reports whether s holds an escape that stands for a printable ASCII
@@ -64,10 +68,11 @@ func cutEscape(s string) int {
 			return i
 		}
 		if s[i] == '\\' && (i+1 == len(s) || s[i+1] == 'u' && run(s, i+2, &hexAny) == len(s)) {
-			for i > 0 && s[i-1] == '\\' { // all of them may be one escape, further down
-				i--
+			n := 1
+			for n <= i && s[i-n] == '\\' { // all of them may be one escape, further down
+				n++
 			}
-			return i
+			return i + 1 - (n-1)%deepest - 1
 		}
 	}
 	return len(s)
@@ -75,37 +80,60 @@ func cutEscape(s string) int {
 
 // decode takes one layer of encoding off a text. With final false, an escape
 // that its end cuts off is left out.
-func decode(s string, final bool) view {
-	v := view{end: len(s)}
+func decode(s string, final bool) (v view) {
+	v.decode(make([]byte, 0, len(s)), s, final)
+	return v
+}
+
+// decode makes v that of s in the memory b, which it returns.
+func (v *view) decode(b []byte, s string, final bool) []byte {
+	v.end = len(s)
 	if !final {
 		v.end = cutEscape(s)
 	}
-	b := make([]byte, 0, v.end)
-	kept := 0
+	kept := 0 // s[:kept] is in b
 	for i := 0; i < v.end; {
-		next := strings.IndexAny(s[i:v.end], `\%`)
-		if next < 0 {
-			break
+		if s[i] != '\\' && s[i] != '%' {
+			i++
+			continue
 		}
-		i += next
 		wide, r := escape(s[i:v.end])
 		if wide == 0 {
 			i++
 			continue
 		}
-		b = append(b, s[kept:i]...)
-		v.cuts = append(v.cuts, cut{int32(len(b)), int32(i), int32(wide)})
+		if kept < i {
+			v.cut(len(b), kept, 1)
+			b = append(b, s[kept:i]...)
+		}
+		at := len(b)
 		if r < 0 {
 			b = append(b, byte(-r-1)) // a byte that is not a character by itself
 		} else {
 			b = utf8.AppendRune(b, r)
 		}
+		if len(b) == at+1 {
+			v.cut(at, i, wide)
+		} else {
+			v.cuts = append(v.cuts, cut{int32(at), int32(i), 0})
+		}
 		i += wide
 		kept = i
-		v.cuts = append(v.cuts, cut{int32(len(b)), int32(i), 0})
 	}
-	v.text = string(append(b, s[kept:v.end]...))
-	return v
+	if kept < v.end || len(v.cuts) == 0 {
+		v.cut(len(b), kept, 1)
+		b = append(b, s[kept:v.end]...)
+	}
+	v.text = view8(b)
+	return b
+}
+
+// cut notes that from at on each byte stands for wide bytes, unless that is what
+// the last cut says already.
+func (v *view) cut(at, orig, wide int) {
+	if n := len(v.cuts); n == 0 || v.cuts[n-1].wide != int32(wide) {
+		v.cuts = append(v.cuts, cut{int32(at), int32(orig), int32(wide)})
+	}
 }
 
 // escape reads the escape that s begins with: how many bytes it takes, and what
@@ -147,13 +175,7 @@ func unicodeEscape(s string) (wide int, r rune) {
 // from is where what the view shows at i begins in the text.
 func (v *view) from(i int) int {
 	k := sort.Search(len(v.cuts), func(k int) bool { return int(v.cuts[k].at) > i }) - 1
-	switch {
-	case k < 0:
-		return i
-	case v.cuts[k].wide > 0:
-		return int(v.cuts[k].orig)
-	}
-	return int(v.cuts[k].orig) + i - int(v.cuts[k].at)
+	return int(v.cuts[k].orig) + (i-int(v.cuts[k].at))*int(v.cuts[k].wide)
 }
 
 // to is where what the view shows before i ends in the text.
@@ -163,26 +185,27 @@ func (v *view) to(i int) int {
 	}
 	k := sort.Search(len(v.cuts), func(k int) bool { return int(v.cuts[k].at) > i-1 }) - 1
 	switch {
-	case k < 0:
-		return i
 	case v.cuts[k].wide > 0:
-		return int(v.cuts[k].orig + v.cuts[k].wide)
+		return int(v.cuts[k].orig) + (i-int(v.cuts[k].at))*int(v.cuts[k].wide)
+	case k+1 < len(v.cuts):
+		return int(v.cuts[k+1].orig)
 	}
-	return int(v.cuts[k].orig) + i - int(v.cuts[k].at)
+	return v.end
 }
 
 // at is where the view shows what begins at i in the text, or what follows it.
 func (v *view) at(i int) int {
 	k := sort.Search(len(v.cuts), func(k int) bool { return int(v.cuts[k].orig) > i }) - 1
+	at, wide := int(v.cuts[k].at), int(v.cuts[k].wide)
 	switch {
-	case k < 0:
-		return i
-	case v.cuts[k].wide > 0 && i > int(v.cuts[k].orig):
-		return int(v.cuts[k+1].at)
-	case v.cuts[k].wide > 0:
-		return int(v.cuts[k].at)
+	case wide > 0:
+		at += (i - int(v.cuts[k].orig) + wide - 1) / wide
+	case i > int(v.cuts[k].orig) && k+1 < len(v.cuts):
+		at = int(v.cuts[k+1].at)
+	case i > int(v.cuts[k].orig):
+		at = len(v.text)
 	}
-	return min(int(v.cuts[k].at)+i-int(v.cuts[k].orig), len(v.text))
+	return min(at, len(v.text))
 }
 
 // unhex is the value of a hexadecimal digit, -1 for other bytes.

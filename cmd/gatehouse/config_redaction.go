@@ -79,6 +79,11 @@ func (c *checker) redaction() redactionSettings {
 	for i, d := range r.Detectors {
 		at := c.l.detectorsAt[i]
 		custom := redact.Custom{Name: d.Name, Pattern: d.Pattern, Keywords: d.Keywords}
+		for _, field := range []struct{ name, value string }{{"name", d.Name}, {"pattern", d.Pattern}} {
+			if field.value == "" {
+				c.failAt(at, detectorKey, "%s is missing; want name = \"…\" and pattern = '…'", field.name)
+			}
+		}
 		if _, err := redact.New(redact.Options{Custom: []redact.Custom{custom}}); err != nil {
 			c.failAt(at, detectorKey, "%v", err)
 		}

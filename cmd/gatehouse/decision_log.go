@@ -3,14 +3,11 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"log/slog"
 	"path/filepath"
 	"time"
 
-	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/policy/decisionlog"
-	"github.com/gatehouse-mcp/gatehouse/redact"
 )
 
 // decisionLogSettings are those of the decision log after they were checked.
@@ -78,23 +75,4 @@ func (s *settings) keepDecisions(logger *slog.Logger) (kept *settings, closeLog 
 			logger.Error("decision log", "error", err)
 		}
 	}
-}
-
-// coverDecisions has the redaction plans of the policies cover what is written
-// down, too.
-func (s *settings) coverDecisions(r event.Redactor) {
-	if s.decisions == nil {
-		return
-	}
-	s.decisions.CoverWith(func(ctx context.Context, parts json.RawMessage) (json.RawMessage, []redact.Finding, error) {
-		out, found, err := r.Redact(ctx, event.Payload{Sink: event.SinkAudit, Kind: event.Notice, Data: parts})
-		if err != nil {
-			return nil, nil, err
-		}
-		var findings []redact.Finding
-		for _, f := range found {
-			findings = append(findings, redact.Finding{Pointer: f.Pointer, Detector: f.Detector, Count: f.Count})
-		}
-		return out, findings, nil
-	})
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
@@ -15,13 +17,20 @@ import (
 func TestLogLines(t *testing.T) {
 	secret := "AKIA" + strings.Repeat("Q7", 8)
 	tests := map[string]func(*slog.Logger){
-		"message":     func(l *slog.Logger) { l.Warn("it is " + secret) },
-		"string":      func(l *slog.Logger) { l.Warn("m", "key", "a "+secret) },
-		"error":       func(l *slog.Logger) { l.Warn("m", "error", errors.New("no: "+secret)) },
-		"list":        func(l *slog.Logger) { l.Warn("m", "all", []string{"x", secret}) },
-		"struct":      func(l *slog.Logger) { l.Warn("m", "s", struct{ A map[string]string }{map[string]string{"k": secret}}) },
-		"key":         func(l *slog.Logger) { l.Warn("m", secret, 1) },
-		"group":       func(l *slog.Logger) { l.WithGroup("g").With("w", secret).Warn("m") },
+		"message":    func(l *slog.Logger) { l.Warn("it is " + secret) },
+		"string":     func(l *slog.Logger) { l.Warn("m", "key", "a "+secret) },
+		"error":      func(l *slog.Logger) { l.Warn("m", "error", errors.New("no: "+secret)) },
+		"list":       func(l *slog.Logger) { l.Warn("m", "all", []string{"x", secret}) },
+		"struct":     func(l *slog.Logger) { l.Warn("m", "s", struct{ A map[string]string }{map[string]string{"k": secret}}) },
+		"key":        func(l *slog.Logger) { l.Warn("m", secret, 1) },
+		"group":      func(l *slog.Logger) { l.WithGroup("g").With("w", secret).Warn("m") },
+		"group name": func(l *slog.Logger) { l.WithGroup("in "+secret).Warn("m", "a", 1) },
+		"value":      func(l *slog.Logger) { l.Warn("m", "v", secretValue{secret}) },
+		"nested": func(l *slog.Logger) {
+			l.Warn("m", "e", fmt.Errorf("a: %w", errors.Join(errors.New("b"), errors.New(secret))))
+		},
+		"long":        func(l *slog.Logger) { l.Warn(strings.Repeat("all is well ", 100000) + secret) },
+		"odd bytes":   func(l *slog.Logger) { l.Warn("m", "a", "\xff\x00\x1b"+secret+"\xc3") },
 		"nested JSON": func(l *slog.Logger) { l.Warn("m", "raw", `{"k":"`+secret+`"}`) },
 	}
 	for name, log := range tests {
@@ -35,6 +44,39 @@ func TestLogLines(t *testing.T) {
 				t.Errorf("the line is not one JSON object: %q", b.String())
 			}
 		})
+	}
+}
+
+// secretValue tells itself only when it is logged.
+type secretValue struct{ text string }
+
+func (v secretValue) LogValue() slog.Value { return slog.GroupValue(slog.String("inner", v.text)) }
+
+// Many write at once, one of them changes what is covered; each line is whole.
+func TestLogOfMany(t *testing.T) {
+	secret := "AKIA" + strings.Repeat("Q7", 8)
+	var b bytes.Buffer
+	logger := newLogger(&b, slog.LevelInfo)
+	beside := besideLog(logger, scanRedactor{})
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for n := range 50 {
+				logger.With("who", i).Warn("m", "n", n, "k", secret)
+				beside.Warn("m", "n", n, "k", secret)
+				coverLog(logger, scanRedactor{})
+			}
+		})
+	}
+	all.Wait()
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	for _, line := range lines {
+		if !json.Valid([]byte(line)) || !strings.Contains(line, "[REDACTED:aws]") {
+			t.Fatalf("a line is %q", line)
+		}
+	}
+	if len(lines) != 800 {
+		t.Errorf("%d lines", len(lines))
 	}
 }
 

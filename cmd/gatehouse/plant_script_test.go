@@ -137,6 +137,30 @@ func traces(kind, token string) map[string]bool {
 	return all
 }
 
+// unplanted names the tokens that stand in no file below $WORK, whole or in
+// halves: looking for them would prove nothing.
+func unplanted(ts *testscript.TestScript, all map[string]plant) (names []string) {
+	var text strings.Builder
+	ts.Check(filepath.WalkDir(ts.Getenv("WORK"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || d.Name() == plantsFile {
+			return err
+		}
+		one, err := os.ReadFile(path)
+		text.Write(one)
+		return err
+	}))
+	for name, p := range all {
+		quoted := strings.ReplaceAll(p.token, "\n", `\n`)
+		forms := []string{p.token, quoted, base64.StdEncoding.EncodeToString([]byte(p.token))}
+		halves := strings.Contains(text.String(), p.token[:len(p.token)/2]) && strings.Contains(text.String(), p.token[len(p.token)/2:])
+		if !halves && !slices.ContainsFunc(forms, func(form string) bool { return strings.Contains(text.String(), form) }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // cmdNowhere looks for every token in files and folders: "nowhere PATH..."; stdout
 // and stderr are those of the last command. "! nowhere" wants to find one.
 func cmdNowhere(ts *testscript.TestScript, neg bool, args []string) {
@@ -151,6 +175,10 @@ func cmdNowhere(ts *testscript.TestScript, neg bool, args []string) {
 			wanted[trace] = name
 			lengths[len(trace)] = true
 		}
+	}
+	unused := unplanted(ts, all)
+	if len(unused) > 0 {
+		ts.Fatalf("planted, but in no file of the script: %s", strings.Join(unused, ", "))
 	}
 	var found []string
 	looked := 0

@@ -43,7 +43,7 @@ func (c *command) callFlags(o *policyOptions) *policyCall {
 	f.StringVar(&k.tool, "tool", "", "`name` of the tool; default: Bash, with COMMAND")
 	f.StringVar(&k.input, "input", "", "the tool's input, or an admission's parameters, as a JSON `object`")
 	f.StringVar(&k.document, "document", "", "judge this whole or partial document instead: a `file`, or - for stdin")
-	f.StringVar(&k.entrypoint, "entrypoint", "", "`name` of what is asked: permission (default), admission or inproc; eval also takes redaction")
+	f.StringVar(&k.entrypoint, "entrypoint", "", "`name` of what is asked: permission (default), admission, inproc or redaction (eval and explain)")
 	f.StringVar(&k.action, "action", string(admission.Start), "`name` of what an admission asks for: start, reply, fork, resume, cancel, list, answer, mcp_server, configure")
 	f.StringVar(&k.mode, "mode", "default", "permission `mode` of the session: default, acceptEdits or plan")
 	f.StringVar(&k.allowed, "allowed-tools", "", "the caller's `rules`, comma-separated, for example Read,Bash(go test *)")
@@ -77,7 +77,7 @@ func (k *policyCall) check() error {
 	command := len(k.o.rest) == 1
 	switch {
 	case k.entrypoint == string(policy.EntryRedaction) && !k.plans:
-		return errors.New("--entrypoint redaction: a plan is shown by gatehouse policy eval")
+		return errors.New("--entrypoint redaction: a plan is shown by gatehouse policy eval and explain")
 	case k.payload.given() && k.entrypoint != string(policy.EntryRedaction):
 		return fmt.Errorf("--sink, --event and --failed are about a redaction, not about --entrypoint %s", k.entrypoint)
 	case !slices.Contains(sessionModes, k.mode):
@@ -98,7 +98,7 @@ func (k *policyCall) check() error {
 		if command || k.input != "" {
 			return errors.New("--entrypoint redaction is about a sort of payload: --sink, --event, --tool and --failed, or --document")
 		}
-		return k.payload.check()
+		return k.payload.check(k.tool)
 	case command && (k.tool != "" || k.input != ""):
 		return errors.New("a command excludes --tool and --input")
 	case !command && k.tool == "":
@@ -141,7 +141,7 @@ func (k *policyCall) given() (policy.Entrypoint, json.RawMessage, error) {
 	}
 	entry, whole, err := documentEntry(raw, k.entrypoint)
 	if entry == policy.EntryRedaction && !k.plans {
-		return "", nil, errors.New("document: of a redaction, whose plan is shown by gatehouse policy eval")
+		return "", nil, errors.New("document: of a redaction, whose plan is shown by gatehouse policy eval and explain")
 	}
 	if err != nil || entry != policy.EntryPermission {
 		return entry, whole, err

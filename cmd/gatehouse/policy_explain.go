@@ -31,53 +31,63 @@ type explanation struct {
 
 // policyExplain says why the policies decide as they do.
 func (c *command) policyExplain(ctx context.Context, args []string) int {
-	o := c.policyFlags("explain 'COMMAND' | --tool TOOL --input JSON | --document FILE | --decision ID [--log LOG]",
-		"Says which rule decides and why, and why the others do not. With -v the built-in rules too.")
+	o := c.policyFlags("explain 'COMMAND' | --tool TOOL --input JSON | --sink SINK [--tool TOOL] | --document FILE | --decision ID [--log LOG]",
+		"Says which rule decides and why, and why the others do not; with --sink or --event,\nwhich rules cover something in a payload, and why not the others. With -v the\nbuilt-in rules too.")
 	x := &explanation{policyCall: c.callFlags(o)}
+	x.plans = true
+	x.payload.declare(o.flags)
 	o.flags.StringVar(&x.decision, "decision", "", "explain the decision with this `id` of a decision log")
 	o.flags.StringVar(&x.log, "log", "", "`file or folder` of decision logs; default: the configured one")
 	if code, done := o.parse(args); done {
 		return code
 	}
-	out, err := x.explain(ctx)
-	if err != nil {
+	out, plan, err := x.explain(ctx)
+	switch {
+	case err != nil:
 		return c.failPolicy(o, err)
+	case plan != nil:
+		return x.tellPlan(*plan)
 	}
 	return x.tell(out)
 }
 
-func (x *explanation) explain(ctx context.Context) (out explainResult, err error) {
+// explain is one of both.
+func (x *explanation) explain(ctx context.Context) (out explainResult, plan *explainedPlan, err error) {
 	var entry policy.Entrypoint
 	var document json.RawMessage
 	if x.decision != "" || x.log != "" {
 		if entry, document, err = x.logged(&out); err != nil {
-			return out, err
+			return out, nil, err
 		}
 		x.document = "a decision log" // so that no command is asked for
 	}
 	if err := x.load(ctx); err != nil {
-		return out, err
+		return out, nil, err
 	}
 	if document == nil {
 		if entry, document, err = x.judged(); err != nil {
-			return out, err
+			return out, nil, err
 		}
+	}
+	if entry == policy.EntryRedaction {
+		p, err := x.explainPlan(ctx, document)
+		return out, &p, err
 	}
 	notes := out.Notes
 	if out.evalResult, err = x.evaluate(ctx, entry, document); err != nil {
-		return out, err
+		return out, nil, err
 	}
 	out.Notes = append(notes, out.Notes...)
 	if x.o.verbose {
 		out.Document = document
 	}
 	if err := x.silent(ctx, &out, entry, document); err != nil {
-		return out, err
+		return out, nil, err
 	}
 	rules := allowable(document)
 	out.Changes = x.changes(out.evalResult, rules)
 	out.Next = x.nextStep(out, rules)
-	return out, nil
+	return out, nil, nil
 }
 
 // silent traces the rules of every layer; those of the built-in one with -v.

@@ -26,6 +26,12 @@ var sinkNames = []string{
 	string(event.SinkLog), string(event.SinkStderr), string(event.SinkPlugin),
 }
 
+// eventNames are the values of --event.
+var eventNames = []string{
+	string(event.ToolResult), string(event.Output), string(event.Partial), string(event.Progress), string(event.PermissionAsked),
+	string(event.PermissionResult), string(event.Result), string(event.Error), string(event.Notice),
+}
+
 func (p *payloadFlags) declare(f *flag.FlagSet) {
 	f.StringVar(&p.sink, "sink", "", "of a redaction: `where` the payload goes: "+strings.Join(sinkNames, ", ")+"; default event")
 	f.StringVar(&p.kind, "event", "", "of a redaction: the `kind` of event, for example output or permission_request; default tool_result")
@@ -34,8 +40,8 @@ func (p *payloadFlags) declare(f *flag.FlagSet) {
 
 func (p payloadFlags) given() bool { return p != payloadFlags{} }
 
-// check fills in what was not said.
-func (p *payloadFlags) check() error {
+// check fills in what was not said; tool is the one named, if any.
+func (p *payloadFlags) check(tool string) error {
 	if p.sink == "" {
 		p.sink = string(event.SinkEvent)
 	}
@@ -44,6 +50,12 @@ func (p *payloadFlags) check() error {
 	}
 	if !slices.Contains(sinkNames, p.sink) {
 		return fmt.Errorf("--sink %q: unknown, want %s", p.sink, strings.Join(sinkNames, ", "))
+	}
+	if !slices.Contains(eventNames, p.kind) {
+		return fmt.Errorf("--event %q: unknown, want %s", p.kind, strings.Join(eventNames, ", "))
+	}
+	if tool != "" && blockOf(event.Kind(p.kind)) == "" {
+		return fmt.Errorf("--tool: an event %s is about no tool; want --event tool_result, permission_request or permission_result", p.kind)
 	}
 	return nil
 }
@@ -63,8 +75,6 @@ func (k *policyCall) redactionDocument() (json.RawMessage, error) {
 	}
 	if block := blockOf(event.Kind(p.kind)); block != "" {
 		doc["event"].(object)["blocks"] = []object{{"type": block, "tool": k.tool, "is_error": p.failed}}
-	} else if k.tool != "" {
-		return nil, fmt.Errorf("--tool: an event %s is about no tool; want --event tool_result or permission_request", p.kind)
 	}
 	raw, err := json.Marshal(doc)
 	if err != nil {
@@ -154,7 +164,7 @@ func (k *policyCall) planOf(ctx context.Context, document json.RawMessage) (plan
 			})
 		}
 	}
-	out.Next = nextStep{"gatehouse redact --sink " + out.Sink + " --as json FILE", "covers a payload of yours by this plan"}
+	out.Next = nextStep{"gatehouse redact " + k.payloadWords(out.Sink) + " --as json FILE", "covers a payload of yours by this plan"}
 	if !out.OK {
 		out.Next = nextStep{"", "correct the rule: until then every payload of this sort is withheld"}
 	}
@@ -163,3 +173,19 @@ func (k *policyCall) planOf(ctx context.Context, document json.RawMessage) (plan
 
 // errPlanExpect is told where a decision is expected of a plan.
 var errPlanExpect = errors.New("--expect is about decisions; a redaction plan has none, test it with gatehouse policy test")
+
+// payloadWords are the flags that name this sort of payload again.
+func (k *policyCall) payloadWords(sink string) string {
+	words := []string{"--sink", sink}
+	for _, f := range []struct{ name, value, unless string }{
+		{"--event", k.payload.kind, string(event.ToolResult)}, {"--tool", k.tool, ""}, {"--config", k.o.config, ""},
+	} {
+		if f.value != f.unless && f.value != "" {
+			words = append(words, f.name, shellWord(f.value))
+		}
+	}
+	if k.payload.failed {
+		words = append(words, "--failed")
+	}
+	return strings.Join(words, " ")
+}

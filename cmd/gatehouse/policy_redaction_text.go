@@ -8,6 +8,15 @@ import (
 
 // planText prints a plan for people, one edit a line, then what it is about.
 func (k *policyCall) planText(out planResult, document json.RawMessage) {
+	k.planHead(out)
+	if k.o.verbose {
+		k.say("document")
+		k.showDocument(document)
+	}
+	k.next("%s", out.Next)
+}
+
+func (k *policyCall) planHead(out planResult) {
 	counts := 0
 	for _, e := range out.Edits {
 		if e.Ignored == "" {
@@ -27,11 +36,6 @@ func (k *policyCall) planText(out planResult, document json.RawMessage) {
 	for _, e := range out.Edits {
 		k.editText(e)
 	}
-	if k.o.verbose {
-		k.say("document")
-		k.showDocument(document)
-	}
-	k.next("%s", out.Next)
 }
 
 func (k *policyCall) editText(e planEdit) {

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/gatehouse-mcp/gatehouse/internal/regular"
 	"github.com/gatehouse-mcp/gatehouse/redact"
@@ -161,30 +159,6 @@ func (r *redaction) documents(ctx context.Context, name string, in io.Reader, ou
 		}
 	}
 	return changed, ctx.Err()
-}
-
-// rewrite replaces a file by its covered text, all of it or nothing.
-func (r *redaction) rewrite(ctx context.Context, name string, in *os.File) error {
-	info, err := os.Lstat(name)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return errors.New("a link; name the file it leads to")
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".gatehouse-redact-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // it is gone when all went well
-	changed, err := r.through(ctx, name, in, f)
-	if failed := errors.Join(f.Chmod(info.Mode().Perm()), f.Close()); err == nil {
-		err = failed
-	}
-	if err != nil || !changed || ctx.Err() != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }
 
 // documents splits a text into JSON documents.

@@ -26,7 +26,7 @@ func (c *command) planned(ctx context.Context, o *redactFlags, options redact.Op
 	if o.noConfig {
 		return nil, errors.New("redact: --sink, --event, --tool and --failed ask the policies in force, which --no-config leaves out")
 	}
-	if err := o.payload.check(); err != nil {
+	if err := o.payload.check(o.tool); err != nil {
 		return nil, fmt.Errorf("redact: %w", err)
 	}
 	s, err := c.toolSettings(&o.options)

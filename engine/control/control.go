@@ -7,12 +7,15 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"sync"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/rawjson"
 )
 
 // MaxInFlight bounds the peer's requests served at once; one more is refused.
@@ -38,6 +41,10 @@ type Handler interface {
 	// HandleNoise is told of a line that is no message, or a control message that
 	// cannot be trusted. It was not acted upon.
 	HandleNoise(ctx context.Context, reason string)
+	// HandleUnanswered is told of a hook's question that cannot be answered. The
+	// peer takes an error, and in the end no answer, for leave to go on, so all
+	// that keeps it from that is to end it. Nothing was sent.
+	HandleUnanswered(ctx context.Context, reason string)
 }
 
 // Conn is one connection. It is safe for concurrent use.
@@ -83,6 +90,10 @@ func (c *Conn) Serve(ctx context.Context) error {
 
 func (c *Conn) dispatch(ctx context.Context, handlers *sync.WaitGroup, line json.RawMessage) {
 	fields, err := object(line)
+	if err != nil && bytes.Contains(line[:min(len(line), hookWithin)], []byte(`"`+subtypeHook+`"`)) {
+		c.handler.HandleUnanswered(ctx, "a hook's question cannot be read: "+err.Error())
+		return
+	}
 	if err != nil {
 		c.handler.HandleNoise(ctx, "line is no JSON object")
 		return
@@ -101,13 +112,35 @@ func (c *Conn) dispatch(ctx context.Context, handlers *sync.WaitGroup, line json
 	}
 }
 
+// subtypeHook is the subtype of a hook's question. Where a line is no JSON, it is
+// looked for in the first hookWithin bytes.
+const (
+	subtypeHook = "hook_callback"
+	hookWithin  = 512
+)
+
 // refuse answers a request that cannot be read in one way only with an error,
-// which the CLI takes as a deny for a permission question.
+// which the CLI takes as a deny for a permission question. Of a hook's question
+// it would take it for leave.
 func (c *Conn) refuse(ctx context.Context, fields map[string]json.RawMessage, cause error) {
+	if isHook(fields["request"]) {
+		c.handler.HandleUnanswered(ctx, "a hook's question was refused: "+cause.Error())
+		return
+	}
 	c.handler.HandleNoise(ctx, "control message refused: "+cause.Error())
 	if id := text(fields["request_id"]); id != "" {
 		c.send(errorLine(id, "message refused: "+cause.Error()))
 	}
+}
+
+// isHook reports whether a request is a hook's question in any reading of it.
+func isHook(request json.RawMessage) (hook bool) {
+	rawjson.Each(request, func(literal, value []byte) {
+		if name, err := rawjson.Name(literal); err != nil || name == "subtype" && text(value) == subtypeHook {
+			hook = true
+		}
+	})
+	return hook
 }
 
 func (c *Conn) control(ctx context.Context, handlers *sync.WaitGroup, kind string, fields map[string]json.RawMessage) {
@@ -136,6 +169,11 @@ func (c *Conn) serve(ctx context.Context, handlers *sync.WaitGroup, r Request) {
 		c.serving[r.ID] = cancel
 	}
 	c.mu.Unlock()
+	if (twice || full) && r.Subtype == subtypeHook {
+		cancel()
+		c.handler.HandleUnanswered(ctx, fmt.Sprintf("a hook's question was refused: its id is in use or %d requests are under way", MaxInFlight))
+		return
+	}
 	if twice || full {
 		cancel()
 		c.handler.HandleNoise(ctx, fmt.Sprintf("control request %q refused: its id is in use or %d requests are under way", r.ID, MaxInFlight))
@@ -147,6 +185,10 @@ func (c *Conn) serve(ctx context.Context, handlers *sync.WaitGroup, r Request) {
 		body, err := c.handle(ctx, r)
 		if !c.done(r.ID) {
 			return // withdrawn: the peer wants no answer
+		}
+		if err != nil && r.Subtype == subtypeHook {
+			c.handler.HandleUnanswered(ctx, "a hook's question was not answered: "+err.Error())
+			return
 		}
 		if err != nil {
 			c.send(errorLine(r.ID, err.Error()))

@@ -34,17 +34,19 @@ type handler struct {
 	request  func(context.Context, Request) (any, error)
 	messages chan string
 	noise    chan string
+	lost     chan string
 }
 
 func newHandler(f func(context.Context, Request) (any, error)) handler {
-	return handler{f, make(chan string, 16), make(chan string, 16)}
+	return handler{f, make(chan string, 16), make(chan string, 16), make(chan string, 16)}
 }
 
 func (h handler) HandleRequest(ctx context.Context, r Request) (any, error) { return h.request(ctx, r) }
 func (h handler) HandleMessage(_ context.Context, kind string, _ map[string]json.RawMessage) {
 	h.messages <- kind
 }
-func (h handler) HandleNoise(_ context.Context, reason string) { h.noise <- reason }
+func (h handler) HandleNoise(_ context.Context, reason string)      { h.noise <- reason }
+func (h handler) HandleUnanswered(_ context.Context, reason string) { h.lost <- reason }
 
 func serve(t *testing.T, f func(context.Context, Request) (any, error)) (pipe, handler, *Conn, chan error) {
 	t.Helper()

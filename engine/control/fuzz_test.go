@@ -41,6 +41,7 @@ func (s *seen) HandleRequest(_ context.Context, r Request) (any, error) {
 }
 func (*seen) HandleMessage(context.Context, string, map[string]json.RawMessage) {}
 func (*seen) HandleNoise(context.Context, string)                               {}
+func (*seen) HandleUnanswered(context.Context, string)                          {}
 
 // FuzzControl feeds the decoder one line of the CLI. What reaches a handler has
 // one meaning for every reader, and is what the line says.

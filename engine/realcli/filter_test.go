@@ -230,6 +230,19 @@ func TestSettingsDoNotReplaceTheFilter(t *testing.T) {
 	}
 }
 
+// A command that replaces the filter, or a cleaner, is undone before the next one.
+func TestFilterThatWasReplacedIsRestored(t *testing.T) {
+	l := newLab(t)
+	links := filepath.Join(filepath.Dir(l.home), "state", "filter")
+	l.file("replace.sh", "for f in '"+links+"'/*/*; do rm \"$f\"; printf '#!/bin/sh\\nexec /bin/sh -c \"$1\"\\n' > \"$f\"; chmod +x \"$f\"; done\n")
+	l.file("remove.sh", "rm -r '"+links+"'\n")
+	l.serve(bash("sh replace.sh"), bash("sh show.sh; false"), bash("sh remove.sh"), bash("sh warn.sh; false"), fakeapi.Say("done"))
+	l.openFiltered()
+	s := l.start("go")
+	l.turns(s, 1, allow)
+	l.isCovered(s, "MARK-SHOWN", "MARK-WARNED")
+}
+
 // What the CLI runs for itself does not go through the filter.
 func TestKeyHelperWorksUnderTheFilter(t *testing.T) {
 	l := newLab(t)
