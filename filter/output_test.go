@@ -15,7 +15,7 @@ import (
 )
 
 // patience bounds waits for what must come.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // The CLI gives both outputs one file: their order stays.
 func TestOrderInOneFile(t *testing.T) {

@@ -46,7 +46,7 @@ func serveRedacted(t *testing.T, scenario string) *mcp.ClientSession {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := eng.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)
