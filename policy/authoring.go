@@ -132,7 +132,7 @@ func (s *Set) Measure(ctx context.Context, r permission.Request) (Stages, error)
 	t.Document = lap()
 	var all []verdict
 	for _, l := range s.layers {
-		verdicts, failure := s.layer(ctx, l, EntryPermission, input, nil)
+		verdicts, failure := s.layer(ctx, l, EntryPermission, input, nil, nil)
 		if failure != nil {
 			return t, fmt.Errorf("%s: %s", failure.Rule, failure.Reason)
 		}

@@ -38,12 +38,15 @@ type verdict struct {
 
 // decode reads a layer's decisions. Anything it does not know is an error:
 // a misspelt field would otherwise turn a deny into silence.
-func decode(layer string, value any) ([]verdict, error) {
+func decode(layer string, value any) ([]verdict, error) { return appendDecoded(nil, layer, value) }
+
+// appendDecoded does the same behind what others decided; nil with an error.
+func appendDecoded(all []verdict, layer string, value any) ([]verdict, error) {
 	list, ok := value.([]any)
 	if !ok || len(list) > maxDecisions {
 		return nil, fmt.Errorf("decisions of the %s policies: want a set of at most %d objects", layer, maxDecisions)
 	}
-	all := make([]verdict, 0, len(list))
+	all = slices.Grow(all, len(list))
 	for _, item := range list {
 		v, err := decodeOne(item)
 		if err != nil {

@@ -82,7 +82,7 @@ func (s *Set) example(ctx context.Context, l *layer, rule string, example any, w
 	if err != nil {
 		return fmt.Errorf("%s: %w", shown, err)
 	}
-	verdicts, failure := s.layer(ctx, l, EntryPermission, toTerm(s.describe(r, object)).Value, nil)
+	verdicts, failure := s.layer(ctx, l, EntryPermission, toTerm(s.describe(r, object)).Value, nil, nil)
 	if failure != nil {
 		return fmt.Errorf("%s: %s: %s", shown, failure.Rule, strings.Join(append([]string{failure.Reason}, failure.Diagnostics...), ": "))
 	}

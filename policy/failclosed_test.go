@@ -10,7 +10,7 @@ import (
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
-	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/ast"
 )
 
 const slowly = `{
@@ -108,11 +108,11 @@ func at(t *testing.T, s *Set, e Entrypoint, root string) permission.Decision {
 // nothing is to be said.
 func TestUndefinedDenies(t *testing.T) {
 	s := load(t, Options{})
-	q, err := rego.New(rego.Query("data.nothing")).PrepareForEval(context.Background())
+	q, err := newQuery(s.layers[0].compiler, s.layers[0].queries[EntryPermission].data, ast.MustParseRef("data.nothing"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.layers[0].queries = map[Entrypoint]*rego.PreparedEvalQuery{EntryPermission: &q, EntryAdmission: &q, EntryInproc: &q}
+	s.layers[0].queries = map[Entrypoint]*query{EntryPermission: q, EntryAdmission: q, EntryInproc: q}
 	for _, e := range []Entrypoint{EntryPermission, EntryAdmission, EntryInproc} {
 		if d := at(t, s, e, workspace(t)); d.Effect != permission.Deny || d.Rule != "engine.undefined" {
 			t.Errorf("%s: got %s by %s, want deny by engine.undefined", e, d.Effect, d.Rule)

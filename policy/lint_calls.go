@@ -82,7 +82,8 @@ func (l *linter) oneOf(ref ast.Ref, allowed []string, with []*ast.Term) {
 	for _, t := range with {
 		word, ok := t.Value.(ast.String)
 		if ok && len(allowed) > 0 && !slices.Contains(allowed, string(word)) {
-			l.errs = append(l.errs, flaw(t.Location, "%s is never %q, the nearest is %q; it is one of %s", ref, string(word), nearest(string(word), allowed), strings.Join(allowed, ", ")))
+			told := slices.DeleteFunc(slices.Clone(allowed), func(w string) bool { return w == "" })
+			l.errs = append(l.errs, flaw(t.Location, "%s is never %q, the nearest is %q; it is one of %s", ref, string(word), nearest(string(word), allowed), strings.Join(told, ", ")))
 		}
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/redact"
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/metrics"
-	"github.com/open-policy-agent/opa/v1/rego"
 )
 
 // RedactionPlan says what to cover in payloads of the sort of p; p.Data is looked
@@ -122,7 +120,7 @@ func (s *Set) edits(ctx context.Context, doc redactionInput) ([]redact.Edit, err
 // payload that is stored while a session ends is covered as any other.
 func (s *Set) planOf(ctx context.Context, l *layer, input ast.Value) ([]planEdit, error) {
 	if n := s.planGuard.stuck.Load(); n >= maxStuck {
-		return nil, fmt.Errorf("plan of the %s policies: %d evaluations ignore their deadline; restart the server and look at the policies", l.name, n)
+		return nil, fmt.Errorf("plan of the %s policies: %w; restart the server and look at the policies", l.name, fmt.Errorf("%d %w", n, errPlansStuck))
 	}
 	type answer struct {
 		edits []planEdit
@@ -146,9 +144,12 @@ func (s *Set) planOf(ctx context.Context, l *layer, input ast.Value) ([]planEdit
 	return a.edits, a.err
 }
 
-// errPlanLate is the error of an evaluation that took too long: the next one may
-// be faster.
-var errPlanLate = errors.New("took too long")
+// Errors that need not come again: an evaluation that took too long, and one that
+// was not begun because others ignore their deadline.
+var (
+	errPlanLate   = errors.New("took too long")
+	errPlansStuck = errors.New("evaluations ignore their deadline")
+)
 
 func (s *Set) planLate(l *layer) error {
 	return fmt.Errorf("plan of the %s policies: %w (more than %s)", l.name, errPlanLate, s.options.Deadline)
@@ -156,13 +157,12 @@ func (s *Set) planLate(l *layer) error {
 
 func (s *Set) evaluatePlan(ctx context.Context, l *layer, input ast.Value) ([]planEdit, error) {
 	s.planEvaluations.Add(1)
-	results, err := l.queries[EntryRedaction].Eval(ctx, rego.EvalParsedInput(input), rego.EvalMetrics(metrics.NoOp()),
-		rego.EvalInterQueryBuiltinValueCache(patterns), bounded(ctx))
+	value, err := l.queries[EntryRedaction].set(ctx, input)
 	if err != nil {
 		return nil, fmt.Errorf("plan of the %s policies: %w", l.name, err)
 	}
-	if len(results) != 1 || len(results[0].Expressions) != 1 {
+	if value == nil {
 		return nil, fmt.Errorf("plan of the %s policies: undefined", l.name)
 	}
-	return decodeEdits(l.name, results[0].Expressions[0].Value)
+	return decodeEdits(l.name, value)
 }

@@ -3,7 +3,9 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/gatehouse-mcp/gatehouse/internal/spelling"
 	"github.com/gatehouse-mcp/gatehouse/redact"
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -19,6 +21,11 @@ func detectorsIn(layer string, cfg map[string]any) ([]redact.Custom, error) {
 		return nil, err
 	}
 	section, _ := data["redaction"].(map[string]any)
+	for name := range section {
+		if strings.EqualFold(name, "detector") || strings.EqualFold(name, "detectors") && name != "detectors" {
+			return nil, fmt.Errorf("data.cfg.redaction.%s of the %s policies: unknown, write \"detectors\": in data each is a table [redaction.detectors.NAME]", name, layer)
+		}
+	}
 	value, given := section["detectors"]
 	if !given {
 		return nil, nil
@@ -70,8 +77,8 @@ func mergeDetectors(lists ...[]redact.Custom) ([]redact.Custom, error) {
 
 // loadDetectors takes the detectors of a layer's data in, and checks the names of
 // detectors in edits that are written out where all of them are known.
-func (s *Set) loadDetectors(l *layer, data map[string]any) error {
-	own, err := detectorsIn(l.name, data)
+func (s *Set) loadDetectors(layer string, data map[string]any) error {
+	own, err := detectorsIn(layer, data)
 	if err != nil {
 		return err
 	}
@@ -131,10 +138,21 @@ func (l *layer) unknownDetectors(o redact.Options) (errs ast.Errors) {
 				}
 				e := redact.Edit{Action: redact.Redact, Detectors: []string{string(name)}, Rule: "load.check"}
 				if _, err := redact.NewPlan(redact.Spec{Options: o, Edits: []redact.Edit{e}}); err != nil {
-					errs = append(errs, flaw(item.Location, "%s", err))
+					errs = append(errs, flaw(item.Location, "%s", planFault(e.Rule, err)))
 				}
 			}
 		}
 	}
 	return errs
+}
+
+// DetectorNames are the names that edits may always use: built-in detectors and
+// the sets of them.
+func DetectorNames() []string { return append(redact.Kinds(), "vendor", "context", "custom") }
+
+// Nearest is the word that a name differs least from, and by how many changes: 0
+// when it is one of them. known must not be empty.
+func Nearest(name string, known []string) (word string, changes int) {
+	word = nearest(name, known)
+	return word, spelling.Distance(name, word)
 }

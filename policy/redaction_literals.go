@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/redact"
@@ -55,9 +56,34 @@ func checkEdit(object ast.Object, loc *ast.Location) ast.Errors {
 		_, err = redact.NewPlan(redact.Spec{Edits: []redact.Edit{e.Edit}})
 	}
 	if err != nil {
-		return ast.Errors{flaw(loc, "%s", err)}
+		return ast.Errors{editFlaw(object, loc, e.Rule, err)}
 	}
 	return nil
+}
+
+// editFlaw tells what is wrong with the edit of a rule, where the field stands that
+// the error names first.
+func editFlaw(object ast.Object, loc *ast.Location, rule string, err error) *ast.Error {
+	text := planFault(rule, err)
+	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(text, fmt.Sprintf("rule %.80q: ", rule)), "edit."), ":")
+	name, _, _ = strings.Cut(name, " ")
+	name, inner, _ := strings.Cut(name, ".")
+	if t := object.Get(ast.StringTerm(name)); t != nil {
+		loc = t.Location
+		if s, ok := t.Value.(ast.Object); ok && s.Get(ast.StringTerm(inner)) != nil {
+			loc = s.Get(ast.StringTerm(inner)).Location
+		}
+	}
+	return flaw(loc, "%s", text)
+}
+
+// planFault is the error of a plan that has one edit without the edit's number.
+func planFault(rule string, err error) string {
+	text, of := strings.CutPrefix(err.Error(), fmt.Sprintf("edit 0 (rule %.80q): ", rule))
+	if of {
+		text = "edit." + text
+	}
+	return text
 }
 
 // knownEverywhere stands for names of detectors where those of the configuration
@@ -96,5 +122,5 @@ func listOfTexts(object ast.Object, name string) (errs ast.Errors) {
 }
 
 func unknownWord(field, word string, known []string) string {
-	return fmt.Sprintf("%s %.80q: unknown, the nearest is %q; want one of %v", field, word, nearest(word, known), known)
+	return fmt.Sprintf("%s %.80q: unknown, the nearest is %q; want one of %s", field, word, nearest(word, known), strings.Join(known, ", "))
 }

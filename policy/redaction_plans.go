@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/redact"
@@ -17,8 +19,11 @@ import (
 // the bytes that name one.
 const (
 	maxPlans   = 4096
-	maxSortKey = 8 << 10
+	maxSortKey = 8 << 10 // a longer one is its digest
 )
+
+// maxPlanWait bounds how long a sort is withheld without asking again.
+const maxPlanWait = time.Minute
 
 // planner makes the plans of one set of policies and remembers them.
 type planner struct {
@@ -30,6 +35,8 @@ type planner struct {
 	mu         sync.Mutex
 	young, old map[string]*planned // by sort; each half of what is remembered
 	made       *lru[string, *planned]
+
+	now func() time.Time // replaced by tests
 }
 
 // planned is a plan, or why there is none.
@@ -37,10 +44,13 @@ type planned struct {
 	plan *redact.Plan
 	spec redact.Spec
 	err  error
+
+	late  int       // how often in a row policies gave no answer in time; 0: err, if there is one, would come again
+	until time.Time // they are not asked again before; of late ones
 }
 
 func newPlanner(set *Set, o RedactorOptions) *planner {
-	pl := &planner{set: set, key: slices.Clone(o.HashKey), young: map[string]*planned{}, made: newLRU[string, *planned](maxPlans / 8)}
+	pl := &planner{set: set, key: slices.Clone(o.HashKey), young: map[string]*planned{}, made: newLRU[string, *planned](maxPlans / 8), now: time.Now}
 	custom, err := mergeDetectors(o.Options.Custom, set.detectors)
 	pl.options = o.Options
 	pl.options.Custom = custom
@@ -78,7 +88,8 @@ func (pl *planner) find(ctx context.Context, s *payloadSort) *planned {
 	var room [1024]byte
 	key := s.key(room[:0])
 	if len(key) > maxSortKey {
-		return pl.ask(ctx, s)
+		sum := sha256.Sum256(key)
+		key = append(append(room[:0], 0xff), sum[:]...) // others begin with a digit
 	}
 	pl.mu.Lock()
 	found := pl.young[string(key)]
@@ -88,16 +99,31 @@ func (pl *planner) find(ctx context.Context, s *payloadSort) *planned {
 		}
 	}
 	pl.mu.Unlock()
-	if found != nil {
+	if found != nil && (found.late == 0 || pl.now().Before(found.until)) {
 		return found
 	}
+	before := found
 	found = pl.ask(ctx, s)
-	if !errors.Is(found.err, errPlanLate) { // all else would be the same again
-		pl.mu.Lock()
-		pl.keep(string(key), found)
-		pl.mu.Unlock()
+	if errors.Is(found.err, errPlanLate) || errors.Is(found.err, errPlansStuck) {
+		found.delay(before, pl.now())
 	}
+	pl.mu.Lock()
+	pl.keep(string(key), found)
+	pl.mu.Unlock()
 	return found
+}
+
+// delay says when a sort that got no answer in time is asked about again: at once
+// after the first time, then ever later, so that not each payload waits for an
+// answer that does not come. before is what was known of the sort; nil for nothing.
+func (found *planned) delay(before *planned, now time.Time) {
+	found.late = 1
+	if before != nil {
+		found.late = min(before.late+1, 10)
+	}
+	if found.late > 1 {
+		found.until = now.Add(min(time.Second<<(found.late-2), maxPlanWait))
+	}
 }
 
 // keep is called with the lock held.
@@ -130,7 +156,24 @@ func (pl *planner) asked(ctx context.Context, s *payloadSort) (*planned, error) 
 	if err != nil {
 		return nil, err
 	}
-	return pl.make(edits, doc.Session.ID)
+	return pl.make(eitherName(edits), doc.Session.ID)
+}
+
+// agentTools are the names of one tool: which one stands in a payload is up to the
+// version of the CLI.
+var agentTools = []string{"Task", "Agent"}
+
+// eitherName has edits for one of them be for both.
+func eitherName(edits []redact.Edit) []redact.Edit {
+	for i := range edits {
+		tools := &edits[i].Select.Tools
+		if slices.ContainsFunc(*tools, func(glob string) bool {
+			return slices.ContainsFunc(agentTools, func(name string) bool { ok, _ := path.Match(glob, name); return ok })
+		}) {
+			*tools = slices.Concat(*tools, agentTools)
+		}
+	}
+	return edits
 }
 
 // make makes the plan of a list of edits. Most sorts share one.

@@ -42,7 +42,7 @@ func (s *payloadSort) look() {
 		return
 	}
 	rawjson.Each(p.Data, func(name, value []byte) {
-		switch string(name) {
+		switch string(plainName(name)) {
 		case `"type"`:
 			s.subtype = plainWord(value)
 		case `"message"`:
@@ -51,6 +51,19 @@ func (s *payloadSort) look() {
 			}
 		}
 	})
+}
+
+// plainName is the literal of a name without escapes: the walk over the payload
+// reads them, too.
+func plainName(literal []byte) []byte {
+	if bytes.IndexByte(literal, '\\') < 0 {
+		return literal
+	}
+	name, err := rawjson.Name(literal)
+	if err != nil {
+		return literal
+	}
+	return []byte(`"` + name + `"`)
 }
 
 // wholeOf says what a payload is where its kind tells: what a tool was given or
@@ -70,20 +83,30 @@ func wholeOf(p *event.Payload) redact.Block {
 	return redact.Block{}
 }
 
-// message looks at the blocks of a message.
+// message looks at the blocks of a message. One that is a text by itself is like a
+// payload that is one block.
 func (s *payloadSort) message(message []byte) {
+	text := message[0] == '"'
 	rawjson.Each(message, func(name, content []byte) {
-		if string(name) != `"content"` {
-			return
+		if string(plainName(name)) == `"content"` && !rawjson.Items(content, s.block) {
+			text = text || content[0] == '"'
 		}
-		rawjson.Items(content, func(block []byte) { s.block(block) })
 	})
+	switch {
+	case text && s.n == 0:
+		s.whole = redact.Block{Type: "text"}
+	case text:
+		s.add(blockSort{kind: []byte("text")})
+	}
 }
 
 func (s *payloadSort) block(raw []byte) {
 	var b blockSort
 	rawjson.Each(raw, func(name, value []byte) {
-		switch string(name) {
+		if value[0] != '"' {
+			return // no text: as the walk over the payload, which leaves it out
+		}
+		switch string(plainName(name)) {
 		case `"type"`:
 			b.kind = s.word(value)
 		case `"name"`:
@@ -129,11 +152,8 @@ func (f sortFault) err() error {
 	return errors.New("a block of the payload has a type or name that is no text")
 }
 
-// word is a text's value; one that is no text is none.
+// word is a text's value.
 func (s *payloadSort) word(value []byte) []byte {
-	if value[0] != '"' {
-		return nil
-	}
 	if len(value) > maxBlockWord+2 {
 		s.fault = longWord
 		return nil
@@ -156,11 +176,11 @@ var deltaBlocks = map[string]string{
 // partial looks at {"event": {"type", "delta": {"type"}, "content_block": {"type", "name"}}}.
 func (s *payloadSort) partial(data []byte) {
 	rawjson.Each(data, func(name, inner []byte) {
-		if string(name) != `"event"` {
+		if string(plainName(name)) != `"event"` {
 			return
 		}
 		rawjson.Each(inner, func(name, value []byte) {
-			switch string(name) {
+			switch string(plainName(name)) {
 			case `"type"`:
 				s.subtype = plainWord(value)
 			case `"delta"`, `"content_block"`:

@@ -71,7 +71,11 @@ func (r *Redactor) Redact(ctx context.Context, p event.Payload) (json.RawMessage
 	if p.Sink == event.SinkEvent && p.Kind == event.ToolResult {
 		found = redactions(redact.Placeholders(p.Data))
 	}
-	out, findings := plan.Apply(whole, p.Data)
+	apply := plan.Apply
+	if p.Sink == event.SinkEvent {
+		apply = plan.ApplyKnownValid // the log takes no other
+	}
+	out, findings := apply(whole, p.Data)
 	return out, append(found, redactions(findings)...), nil
 }
 

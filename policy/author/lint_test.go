@@ -181,7 +181,11 @@ func TestLintOfPlans(t *testing.T) {
 		{"clean", plans + "plan contains {\"action\": \"drop\", \"rule\": \"a.b\"} if input.sink.kind == \"log\"\n", ""},
 		{"no test", plans + "plan contains {\"action\": \"drop\", \"rule\": \"a.c\"}\n", "no-test 3"},
 		{"computed", plans + "plan contains {\"action\": lower(\"DROP\"), \"rule\": \"a.b\"}\n", "computed-effect 3"},
-		{"a set of another name", plans + "decisions contains {\"action\": \"drop\", \"rule\": \"a.b\"}\n", ""},
+		{"a set of another name", plans + "decisions contains {\"action\": \"drop\", \"rule\": \"a.b\"}\n", "edit-apart 3"},
+		{"a set that is handed on", plans + "own contains {\"action\": \"drop\", \"rule\": \"a.b\"}\n\nplan contains e if some e in own\n", ""},
+		{"a tool by another case", plans + "plan contains {\n\"action\": \"drop\", \"rule\": \"a.b\",\n\"select\": {\"tools\": [\"Read\", \"bash\", \"mcp__*\"]}}\n", "tool-unknown 5"},
+		{"a block of no type", plans + "plan contains {\n\"action\": \"drop\", \"rule\": \"a.b\",\n\"select\": {\"blocks\": [\"text\", \"tool-result\"]}}\n", "block-unknown 5"},
+		{"a misspelt detector", plans + "plan contains {\"action\": \"drop\", \"rule\": \"a.b\", \"detectors\": [\"githb\", \"context\", \"customer-id\"]}\n", "detector-unknown 3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string

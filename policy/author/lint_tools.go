@@ -35,14 +35,18 @@ func (l *linter) toolUnknown(id LintInfo) {
 				if slices.Contains(knownTools, name) || strings.HasPrefix(name, "mcp__") || name == "" {
 					continue
 				}
-				advice := "names of MCP tools begin with mcp__; letters count by case"
-				if near := nearestTool(name); near != "" {
-					advice = fmt.Sprintf("write %q: letters count by case", near)
-				}
-				l.report(id, c.at, fmt.Sprintf("there is no tool %q, so no call meets this", name), advice)
+				l.report(id, c.at, fmt.Sprintf("there is no tool %q, so no call meets this", name), toolAdvice(name))
 			}
 		})
 	})
+	l.editTools(id)
+}
+
+func toolAdvice(name string) string {
+	if near := nearestTool(name); near != "" {
+		return fmt.Sprintf("write %q: letters count by case", near)
+	}
+	return "names of MCP tools begin with mcp__; letters count by case"
 }
 
 // nearestTool is the name that differs by case alone; empty when there is none.

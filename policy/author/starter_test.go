@@ -16,7 +16,7 @@ import (
 func TestStarter(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "policies")
 	paths, err := Starter(folder)
-	if err != nil || len(paths) != 4 {
+	if err != nil || len(paths) != 5 {
 		t.Fatalf("starter wrote %v: %v", paths, err)
 	}
 	sources, err := policy.ReadSources([]string{folder})
@@ -27,7 +27,7 @@ func TestStarter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !r.OK || r.Passed < 4 || r.Coverage.Percent != 100 {
+	if !r.OK || r.Passed < 5 || r.Coverage.Percent != 100 {
 		t.Errorf("tests: %+v, coverage %+v", r, r.Coverage)
 	}
 	data := filepath.Join(folder, "data.toml")
@@ -35,7 +35,7 @@ func TestStarter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range Lint(Linting{Sources: sources, Data: []DataFile{{Name: data, Text: string(text), Keys: []string{"checks", "max_sessions"}}}}) {
+	for _, f := range Lint(Linting{Sources: sources, Data: []DataFile{{Name: data, Text: string(text), Keys: []string{"checks", "max_sessions", "redaction"}}}}) {
 		t.Errorf("lint: %s: %s", f.ID, f)
 	}
 	for _, s := range sources {

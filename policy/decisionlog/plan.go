@@ -63,11 +63,21 @@ func (ev *Event) planned(cover Cover) (changed bool, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), maskTime)
 	defer cancel()
-	out, findings, err := cover(ctx, whole)
+	out, findings, err := safely(ctx, cover, whole)
 	if err != nil || len(findings) == 0 {
 		return false, err
 	}
 	return true, ev.take(parts, out, findings)
+}
+
+// safely runs a plan; one that panics fails, and the log goes on.
+func safely(ctx context.Context, cover Cover, parts json.RawMessage) (out json.RawMessage, findings []redact.Finding, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return cover(ctx, parts)
 }
 
 // take puts covered parts in the place of the parts.

@@ -27,6 +27,9 @@ func TestPlans(t *testing.T) {
 		{"fails", func(context.Context, json.RawMessage) (json.RawMessage, []redact.Finding, error) {
 			return nil, nil, errors.New("no")
 		}, ""},
+		{"panics", func(context.Context, json.RawMessage) (json.RawMessage, []redact.Finding, error) {
+			panic("x")
+		}, ""},
 		{"loses a part", func(context.Context, json.RawMessage) (json.RawMessage, []redact.Finding, error) {
 			return json.RawMessage(`{}`), found, nil
 		}, ""},

@@ -4,6 +4,7 @@ package gatehouse.team_test
 
 import data.gatehouse.admission
 import data.gatehouse.permission
+import data.gatehouse.redaction
 import data.gatehouse.testing
 
 cfg := {"checks": ["go test ./...", "go vet ./..."], "max_sessions": 3}
@@ -39,4 +40,12 @@ test_three_sessions if {
 	count(admission.decisions) == 0 with input as start with data.cfg as cfg
 	full := testing.changed(start, {"running_sessions": 3})
 	"deny:team.sessions" in testing.said(admission.decisions) with input as full with data.cfg as cfg
+}
+
+# The edits for payloads of a sort. What they make of one, gatehouse redact shows.
+edits(sink) := {e.rule | some e in redaction.plan with input as {"sink": {"kind": sink}}}
+
+test_what_is_covered_where if {
+	edits("event") == {"team.customers", "team.tickets", "team.history"}
+	edits("model") == {"team.customers", "team.tickets"}
 }
