@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/metrics"
-	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 )
@@ -80,14 +79,14 @@ func (s *Set) judge(ctx context.Context, e Entrypoint, input ast.Value, p *proje
 		return nil, &d
 	}
 	t.saw(input)
-	var all []verdict
+	all := make([]verdict, 0, 4)
 	for _, l := range s.layers {
-		verdicts, failure := s.layer(ctx, l, e, input, t)
-		if failure != nil {
+		before := len(all)
+		var failure *permission.Decision
+		if all, failure = s.layer(ctx, l, e, input, t, all); failure != nil {
 			return nil, failure
 		}
-		all = append(all, verdicts...)
-		if l.name == "org" && strictest(verdicts) == permission.Halt {
+		if l.name == "org" && strictest(all[before:]) == permission.Halt {
 			return all, nil
 		}
 	}
@@ -98,16 +97,19 @@ func (s *Set) judge(ctx context.Context, e Entrypoint, input ast.Value, p *proje
 	return append(all, verdicts...), failure
 }
 
-// layer asks one layer, which says nothing where it has no rules.
-func (s *Set) layer(ctx context.Context, l *layer, e Entrypoint, input ast.Value, t *trace) ([]verdict, *permission.Decision) {
+// layer asks one layer, which says nothing where it has no rules, and appends
+// what it says to all.
+func (s *Set) layer(ctx context.Context, l *layer, e Entrypoint, input ast.Value, t *trace, all []verdict) ([]verdict, *permission.Decision) {
 	q := l.queries[e]
 	if q == nil {
-		return nil, nil
+		return all, nil
 	}
 	began := time.Now()
-	verdicts, failure := s.ask(ctx, l, q, input)
-	t.add(l, verdicts, time.Since(began), failure)
-	return verdicts, failure
+	said, failure := s.ask(ctx, l, q, input, all)
+	if t != nil {
+		t.add(l, slices.Clone(said[min(len(all), len(said)):]), time.Since(began), failure)
+	}
+	return said, failure
 }
 
 // strictest is the strictest effect that counts.
@@ -130,9 +132,10 @@ var patterns = cache.NewInterQueryValueCache(context.Background(), &cache.Config
 	InterQueryBuiltinValueCache: cache.InterQueryBuiltinValueCacheConfig{MaxNumEntries: &maxPatterns},
 })
 
-// ask evaluates one prepared query and decodes its decisions strictly.
-func (s *Set) ask(ctx context.Context, l *layer, q *rego.PreparedEvalQuery, input ast.Value) ([]verdict, *permission.Decision) {
-	results, err := q.Eval(ctx, rego.EvalParsedInput(input), rego.EvalMetrics(metrics.NoOp()), rego.EvalInterQueryBuiltinValueCache(patterns), bounded(ctx))
+// ask evaluates one prepared query, decodes its decisions strictly and appends
+// them to all.
+func (s *Set) ask(ctx context.Context, l *layer, q *query, input ast.Value, all []verdict) ([]verdict, *permission.Decision) {
+	set, err := q.set(ctx, input)
 	if over := overBounds(err); over != nil {
 		d := s.refuse("engine.decode", fmt.Sprintf("decisions of the %s policies: %v", l.name, over))
 		return nil, &d
@@ -141,16 +144,16 @@ func (s *Set) ask(ctx context.Context, l *layer, q *rego.PreparedEvalQuery, inpu
 		d := s.failed(ctx, l, err)
 		return nil, &d
 	}
-	if len(results) != 1 || len(results[0].Expressions) != 1 {
+	if set == nil {
 		d := s.refuse("engine.undefined", fmt.Sprintf("the %s policies gave no set of decisions", l.name))
 		return nil, &d
 	}
-	verdicts, err := decode(l.name, results[0].Expressions[0].Value)
+	all, err = appendDecoded(all, l.name, set)
 	if err != nil {
 		d := s.refuse("engine.decode", err.Error())
 		return nil, &d
 	}
-	return verdicts, nil
+	return all, nil
 }
 
 func (s *Set) failed(ctx context.Context, l *layer, err error) permission.Decision {

@@ -18,7 +18,8 @@ type guard struct {
 // watch runs work under the deadline. A built-in function can ignore the
 // deadline, so a watchdog answers late in its place after a grace as well.
 func watch[T any](ctx context.Context, g *guard, deadline, grace time.Duration, work func(context.Context) T) (result T, late bool) {
-	ctx, cancel := context.WithTimeout(ctx, deadline)
+	end := time.Now().Add(deadline)
+	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	done := make(chan T, 1)
 	var left atomic.Bool // whoever comes second settles the count
@@ -28,7 +29,12 @@ func watch[T any](ctx context.Context, g *guard, deadline, grace time.Duration, 
 			g.stuck.Add(-1)
 		}
 	})
-	watchdog := time.NewTimer(deadline + grace)
+	select {
+	case result = <-done:
+		return result, false
+	case <-ctx.Done(): // only now is there need of a watchdog
+	}
+	watchdog := time.NewTimer(time.Until(end.Add(grace)))
 	defer watchdog.Stop()
 	select {
 	case result = <-done:

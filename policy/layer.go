@@ -8,9 +8,6 @@ import (
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/rego"
-	"github.com/open-policy-agent/opa/v1/storage"
-	"github.com/open-policy-agent/opa/v1/storage/inmem"
 )
 
 // The packages that decide. Each holds one partial set named decisions.
@@ -38,7 +35,7 @@ type layer struct {
 	digest   string   // of what decides
 	sources  []source // tests left out
 	tests    []source // what was left out
-	queries  map[Entrypoint]*rego.PreparedEvalQuery
+	queries  map[Entrypoint]*query
 	compiler *ast.Compiler
 
 	rulesOnce sync.Once
@@ -64,8 +61,12 @@ func newLayer(ctx context.Context, name string, c *ast.Compiler, sources []sourc
 	if err != nil {
 		return nil, fmt.Errorf("data of the policies: %w", err)
 	}
-	sum := layerDigest(data, sources)
-	l := &layer{name: name, revision: sum, digest: sum, compiler: c, queries: map[Entrypoint]*rego.PreparedEvalQuery{}}
+	return digestedLayer(ctx, name, c, sources, data, layerDigest(data, sources))
+}
+
+// digestedLayer is newLayer where the digest is known; data is as plain makes it.
+func digestedLayer(ctx context.Context, name string, c *ast.Compiler, sources []source, data map[string]any, sum string) (*layer, error) {
+	l := &layer{name: name, revision: sum, digest: sum, compiler: c, queries: map[Entrypoint]*query{}}
 	for _, src := range sources {
 		if c.Modules[src.name] != nil { // a test is no module of a layer
 			l.sources = append(l.sources, src)
@@ -73,9 +74,12 @@ func newLayer(ctx context.Context, name string, c *ast.Compiler, sources []sourc
 		}
 		l.tests = append(l.tests, src)
 	}
-	store := inmem.NewFromObject(map[string]any{"cfg": data})
+	stored, err := newLayerData(ctx, data)
+	if err != nil {
+		return nil, err
+	}
 	for entry, ref := range entrySets {
-		if l.queries[entry], err = prepare(ctx, c, store, ref); err != nil {
+		if l.queries[entry], err = prepare(c, stored, ref); err != nil {
 			return nil, err
 		}
 	}
@@ -149,18 +153,11 @@ func compileModules(sources []source, r rights) (*ast.Compiler, error) {
 }
 
 // prepare makes the query of one set, nil when no rule adds to it.
-func prepare(ctx context.Context, c *ast.Compiler, store storage.Store, ref ast.Ref) (*rego.PreparedEvalQuery, error) {
-	if len(c.GetRulesExact(ref)) == 0 {
+func prepare(c *ast.Compiler, data *layerData, set ast.Ref) (*query, error) {
+	if len(c.GetRulesExact(set)) == 0 {
 		return nil, nil
 	}
-	q, err := rego.New(
-		rego.Compiler(c), rego.ParsedQuery(ast.NewBody(ast.NewExpr(ast.NewTerm(ref)))), rego.Store(store),
-		rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV2),
-	).PrepareForEval(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("prepare %s: %w", ref, readable(err))
-	}
-	return &q, nil
+	return newQuery(c, data, set)
 }
 
 // plain turns what a TOML decoder yields (int64, times, lists of tables) into

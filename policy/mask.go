@@ -11,7 +11,6 @@ import (
 
 	"github.com/gatehouse-mcp/gatehouse/policy/decisionlog"
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/rego"
 )
 
 // logPackage holds the set mask: what the decision log leaves out of its events.
@@ -134,13 +133,13 @@ func (s *Set) mask(ctx context.Context, input ast.Value) ([]MaskOp, error) {
 		if q == nil || l.name == "builtin" {
 			continue
 		}
-		results, err := q.Eval(ctx, rego.EvalParsedInput(input), bounded(ctx))
-		if err == nil && (len(results) != 1 || len(results[0].Expressions) != 1) {
+		set, err := q.set(ctx, input)
+		if err == nil && set == nil {
 			err = errors.New("undefined")
 		}
 		if err == nil {
 			var ops []MaskOp
-			ops, err = decodeMasks(results[0].Expressions[0].Value)
+			ops, err = decodeMasks(set)
 			all = append(all, ops...)
 		}
 		if err != nil {

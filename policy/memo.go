@@ -2,7 +2,6 @@ package policy
 
 import (
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -95,12 +94,7 @@ func (p memoPart) read(reads inputReads) bool {
 	if p.inner != "" || reads.whole(p.field) {
 		return reads.some(p.field, p.inner)
 	}
-	for name := range reads {
-		if strings.HasPrefix(name, p.field+".") {
-			return true
-		}
-	}
-	return false
+	return reads.within(p.field)
 }
 
 // keyBuffers are reused: a key is built for every call.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/internal/regular"
+	"github.com/gatehouse-mcp/gatehouse/redact"
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
@@ -143,6 +144,8 @@ func checkEntrypoint(m *ast.Module, pkg string) error {
 			continue
 		}
 		switch object := decisionLiteral(r); {
+		case object == nil && pkg == redactionPackage && scalar(r.Head.Key):
+			errs = append(errs, flaw(r.Head.Key.Location, "%s is no edit: write `plan contains {\"action\": …, \"rule\": …}`", r.Head.Key))
 		case object == nil:
 		case pkg == logPackage:
 			errs = append(errs, maskShape.check(object, r.Location, "mask field")...)
@@ -153,6 +156,15 @@ func checkEntrypoint(m *ast.Module, pkg string) error {
 		}
 	}
 	return some(errs)
+}
+
+// scalar reports a term that is written out and no object, set or array.
+func scalar(t *ast.Term) bool {
+	switch t.Value.(type) {
+	case ast.Null, ast.Boolean, ast.Number, ast.String:
+		return true
+	}
+	return false
 }
 
 // some is nil for no errors.
@@ -184,12 +196,15 @@ func checkLibrary(m *ast.Module, pkg string) error {
 }
 
 // revision digests everything that decides.
-func revision(o Options, layers []*layer) string {
+func revision(o Options, layers []*layer, detectors []redact.Custom) string {
 	h := sha256.New()
 	w := json.NewEncoder(h) // one line each, so that no two texts run into each other
 	_ = w.Encode([]any{o.Profile, o.DefaultEffect, o.Grants, o.Protected, o.Home})
 	for _, l := range layers {
 		_ = w.Encode([]string{l.name, l.revision, l.digest})
+	}
+	if len(detectors) > 0 { // data can have some without a layer
+		_ = w.Encode(detectors)
 	}
 	return shortSum(h)
 }
@@ -205,4 +220,7 @@ func layerDigest(data map[string]any, sources []source) string {
 	return shortSum(h)
 }
 
-func shortSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil))[:16] }
+// shortDigest is the length of a digest as it is told.
+const shortDigest = 16
+
+func shortSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil))[:shortDigest] }

@@ -87,7 +87,7 @@ func (s *Set) document(r permission.Request, input map[string]any, p *project) p
 
 // decideDocument judges a call by its document, and says how long that holds.
 func (s *Set) decideDocument(ctx context.Context, doc permissionInput, p *project, t *trace) (permission.Decision, time.Duration) {
-	verdicts, failure := s.judge(ctx, EntryPermission, toTerm(doc).Value, p, t)
+	verdicts, failure := s.judge(ctx, EntryPermission, s.permissionTerm(doc, p, t), p, t)
 	if failure != nil {
 		return s.signed(*failure, doc.DecisionID, p), 0
 	}
@@ -117,11 +117,7 @@ func cacheTime(d permission.Decision, verdicts []verdict) (shortest time.Duratio
 // remember keeps a decision whose rules say for how long it holds.
 func (s *Set) remember(r *permission.Request, d permission.Decision, span time.Duration, facts string) {
 	s.memoOnce.Do(func() {
-		var reads []inputReads
-		for _, l := range s.layers {
-			reads = append(reads, readsOf(l.compiler))
-		}
-		s.memo.Store(newDecisionMemo(reads))
+		s.memo.Store(newDecisionMemo([]inputReads{s.allReads()}))
 	})
 	s.memo.Load().put(r, d, span, facts)
 }

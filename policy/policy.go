@@ -74,6 +74,10 @@ type Set struct {
 	plans           *planner                     // of RedactionPlan
 	memo            atomic.Pointer[decisionMemo] // nil until a rule says that its answer holds
 	memoOnce        sync.Once
+
+	readDoc        termMaker // of documents, without what no rule looks at
+	readOnce       sync.Once
+	wholeDocuments bool // set by tests
 }
 
 var (
@@ -115,11 +119,12 @@ func (s *Set) loadBuiltin(ctx context.Context) (ahead bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	c, ahead, err := compiledBuiltin(s.options.Profile, sources)
+	sum := textDigest(sources)
+	c, ahead, err := compiledBuiltin(s.options.Profile, sources, sum)
 	if err != nil {
 		return false, err
 	}
-	l, err := newLayer(ctx, "builtin", c, sources, nil)
+	l, err := digestedLayer(ctx, "builtin", c, sources, map[string]any{}, sum[:shortDigest])
 	if err == nil && (l.queries[EntryPermission] == nil || l.queries[EntryAdmission] == nil) {
 		err = fmt.Errorf("profile %s decides nothing about calls or sessions", s.options.Profile)
 	}
@@ -130,7 +135,7 @@ func (s *Set) loadBuiltin(ctx context.Context) (ahead bool, err error) {
 func (s *Set) loadOrg(ctx context.Context) error {
 	o := &s.options
 	if len(o.Org)+len(o.OrgModules) == 0 {
-		return nil
+		return s.loadDetectors("org", o.OrgData) // they need no rule
 	}
 	var sources []source
 	if len(o.Org) > 0 {
@@ -147,7 +152,7 @@ func (s *Set) loadOrg(ctx context.Context) error {
 
 func (s *Set) loadUser(ctx context.Context) error {
 	if len(s.options.Paths) == 0 {
-		return nil
+		return s.loadDetectors("user", s.options.Data) // they need no rule
 	}
 	sources, err := readSources(s.options.Paths)
 	if err != nil {
@@ -163,13 +168,13 @@ func (s *Set) add(ctx context.Context, name, revision string, sources []source, 
 		return err
 	}
 	if !l.decides() {
-		return fmt.Errorf("%d files: none adds to gatehouse.permission.decisions, gatehouse.admission.decisions, gatehouse.inproc.decisions, gatehouse.redaction.plan or gatehouse.log.mask, so they would decide nothing", len(sources))
+		return fmt.Errorf("none of the files adds to gatehouse.permission.decisions, gatehouse.admission.decisions, gatehouse.inproc.decisions, gatehouse.redaction.plan or gatehouse.log.mask, so they would decide nothing")
 	}
 	if revision != "" {
 		l.revision = revision
 	}
 	s.layers = append(s.layers, l)
-	if err := s.loadDetectors(l, data); err != nil {
+	if err := s.loadDetectors(l.name, data); err != nil {
 		return err
 	}
 	return s.checkExamples(ctx, l)
@@ -182,7 +187,7 @@ func (s *Set) seal() {
 		s.byLayer[l.name] = l.revision
 	}
 	s.revisions = revisionInput{Builtin: s.byLayer["builtin"], Org: s.byLayer["org"], User: s.byLayer["user"]}
-	s.revision = revision(s.options, s.layers)
+	s.revision = revision(s.options, s.layers, s.detectors)
 }
 
 // defaults fills and checks the options.

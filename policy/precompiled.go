@@ -1,11 +1,11 @@
 package policy
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"io"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/version"
@@ -33,14 +33,14 @@ var neededStages = map[ast.StageID]bool{
 }
 
 // compiledBuiltin returns the compiler of the built-in layer, and whether it
-// came from a file.
-func compiledBuiltin(profile string, sources []source) (*ast.Compiler, bool, error) {
+// came from a file. sum is the digest of the sources.
+func compiledBuiltin(profile string, sources []source, sum string) (*ast.Compiler, bool, error) {
 	raw, err := precompiledFiles.ReadFile("precompiled/" + profile + ".bin")
 	if err != nil {
 		return nil, false, fmt.Errorf("read compiled policies: %w", err)
 	}
 	r := &ruleReader{data: string(raw)}
-	if r.text() != origin(sources) || r.err != nil {
+	if r.text() != origin(sum) || r.err != nil {
 		c, err := compiler(sources)
 		return c, false, err
 	}
@@ -51,15 +51,21 @@ func compiledBuiltin(profile string, sources []source) (*ast.Compiler, bool, err
 	return c, true, nil
 }
 
-// origin names what compiled rules were made from: the text of every module and
-// the version of the compiler, whose inner form they are.
-func origin(sources []source) string {
+// origin names what compiled rules were made from: the digest of the text of every
+// module and the version of the compiler, whose inner form they are.
+func origin(sum string) string { return "opa " + version.Version + " format 1 " + sum }
+
+// textDigest is the digest of modules without data. It is not that of
+// layerDigest, which writes all text as JSON first: at a start that counts.
+func textDigest(sources []source) string {
 	h := sha256.New()
+	w := bufio.NewWriter(h)
 	for _, s := range sources {
-		fmt.Fprintf(h, "%d %s %d ", len(s.name), s.name, len(s.text))
-		io.WriteString(h, s.text)
+		fmt.Fprintf(w, "%d %s %d ", len(s.name), s.name, len(s.text))
+		w.WriteString(s.text)
 	}
-	return "opa " + version.Version + " format 1 " + hex.EncodeToString(h.Sum(nil))
+	w.Flush() // no error: neither has one
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // restore makes a compiler of compiled rules. They are handed over in its first

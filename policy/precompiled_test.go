@@ -22,7 +22,7 @@ func compiledFile(t *testing.T, profile string) ([]source, *ast.Compiler, []byte
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := encode(origin(sources), c)
+	raw, err := encode(origin(textDigest(sources)), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestPrecompiledIsTheSame(t *testing.T) {
 	for _, profile := range profiles {
 		sources, want, raw := compiledFile(t, profile)
 		r := &ruleReader{data: string(raw)}
-		if got := r.text(); got != origin(sources) {
+		if got := r.text(); got != origin(textDigest(sources)) {
 			t.Fatalf("%s: made from %q", profile, got)
 		}
 		got, err := restore(r)
@@ -89,7 +89,7 @@ func TestPrecompiledOfAnotherText(t *testing.T) {
 		t.Fatal(err)
 	}
 	sources = append(sources, source{"builtin/more.rego", "package gatehouse.permission\n\nmore := 1\n"})
-	c, ahead, err := compiledBuiltin("dev", sources)
+	c, ahead, err := compiledBuiltin("dev", sources, textDigest(sources))
 	if err != nil || ahead {
 		t.Fatalf("ahead %t, err %v", ahead, err)
 	}
@@ -97,7 +97,7 @@ func TestPrecompiledOfAnotherText(t *testing.T) {
 		t.Error("the added rule is not in force")
 	}
 	sources[len(sources)-1].text = "package gatehouse.permission\n\nmore := input.tol\n"
-	if _, _, err = compiledBuiltin("dev", sources); err == nil {
+	if _, _, err = compiledBuiltin("dev", sources, textDigest(sources)); err == nil {
 		t.Error("a text that breaks the schema is taken")
 	}
 }
@@ -105,7 +105,7 @@ func TestPrecompiledOfAnotherText(t *testing.T) {
 // TestPrecompiledDamaged never breaks down and never gives half of the rules.
 func TestPrecompiledDamaged(t *testing.T) {
 	sources, _, raw := compiledFile(t, "locked")
-	start := len(origin(sources)) + 1
+	start := len(origin(textDigest(sources))) + 1
 	for n := start; n < len(raw); n += 7 {
 		r := &ruleReader{data: string(raw[start:n])}
 		if _, err := restore(r); err == nil {

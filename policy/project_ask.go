@@ -52,7 +52,7 @@ func (s *Set) askFolders(ctx context.Context, p *project, e Entrypoint, input as
 			continue
 		}
 		began := time.Now()
-		verdicts, failure := s.ask(ctx, l, q, input)
+		verdicts, failure := s.ask(ctx, l, q, input, nil)
 		tighten(verdicts, e)
 		t.add(l, verdicts, time.Since(began), failure)
 		if failure != nil {

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"strings"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
@@ -71,3 +73,13 @@ func (r inputReads) whole(field string) bool { return r["*"] || r[field] }
 
 // some reports whether rules look at field.inner.
 func (r inputReads) some(field, inner string) bool { return r.whole(field) || r[field+"."+inner] }
+
+// within reports whether rules look at anything below field.
+func (r inputReads) within(field string) bool {
+	for name := range r {
+		if strings.HasPrefix(name, field+".") {
+			return true
+		}
+	}
+	return false
+}

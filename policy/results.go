@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/rego"
 )
 
 // Bounds of what the rules of one layer return in one evaluation. A part that is
@@ -24,15 +23,6 @@ type resultError struct{ limit string }
 
 func (e *resultError) Error() string {
 	return "the policies return more than " + e.limit + "; say less, or name what is meant instead of repeating it"
-}
-
-// bounded makes an evaluation convert its result within the bounds of results
-// and only while ctx lasts; OPA's own conversion knows neither.
-func bounded(ctx context.Context) rego.EvalOption {
-	return rego.EvalGenerateJSON(func(t *ast.Term, _ *rego.EvalContext) (any, error) {
-		c := &converter{ctx: ctx}
-		return c.plain(t.Value, 0)
-	})
 }
 
 // overBounds is the error of a result that is too large, nil for other errors.

@@ -27,6 +27,9 @@ func (e *limitError) Error() string { return e.message }
 // decodeInput reads a JSON object exactly: numbers as written, no key twice,
 // nothing behind it.
 func decodeInput(raw json.RawMessage) (map[string]any, error) {
+	if object, ok := plainObject(raw); ok {
+		return object, nil
+	}
 	value, err := decodeValue(raw)
 	if err != nil {
 		return nil, err

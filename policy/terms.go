@@ -137,8 +137,27 @@ func mapMaker(t reflect.Type) termMaker {
 var pairBuffers = sync.Pool{New: func() any { return new([][2]*ast.Term) }}
 
 func structMaker(t reflect.Type) termMaker {
-	fields := termFields(t, nil)
-	build := func(v reflect.Value) ast.Value {
+	build := fieldsMaker(termFields(t, nil))
+	if size := sharedTypes[t]; size > 0 {
+		return withZero(t, build, shared(build, size))
+	}
+	return withZero(t, build, build)
+}
+
+// withZero makes the term of the zero value once.
+func withZero(t reflect.Type, build, other termMaker) termMaker {
+	zero := build(reflect.Zero(t))
+	return func(v reflect.Value) ast.Value {
+		if v.IsZero() {
+			return zero
+		}
+		return other(v)
+	}
+}
+
+// fieldsMaker makes objects of some fields of a struct.
+func fieldsMaker(fields []termField) termMaker {
+	return func(v reflect.Value) ast.Value {
 		buffer := pairBuffers.Get().(*[][2]*ast.Term)
 		pairs, block := (*buffer)[:0], make([]ast.Term, len(fields))
 		for i := range fields {
@@ -149,16 +168,6 @@ func structMaker(t reflect.Type) termMaker {
 		*buffer = pairs
 		pairBuffers.Put(buffer)
 		return object
-	}
-	zero := build(reflect.Zero(t))
-	if sharedTypes[t] {
-		build = shared(build)
-	}
-	return func(v reflect.Value) ast.Value {
-		if v.IsZero() {
-			return zero
-		}
-		return build(v)
 	}
 }
 

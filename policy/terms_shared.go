@@ -5,23 +5,25 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/gatehouse-mcp/gatehouse/policy/facts"
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// sharedTypes are parts of documents that stay the same from call to call.
-var sharedTypes = map[reflect.Type]bool{
-	reflect.TypeFor[sessionInput](): true, reflect.TypeFor[callerFacts](): true, reflect.TypeFor[serverFacts](): true,
+// sharedTypes are parts of documents that stay the same from call to call, or
+// come again in the next one: the files a session works on, the programs it
+// starts and their options. A file stands in the same document twice, too. The
+// number bounds the bytes of one that is kept.
+var sharedTypes = map[reflect.Type]int{
+	reflect.TypeFor[sessionInput](): 16 << 10, reflect.TypeFor[callerFacts](): 16 << 10, reflect.TypeFor[serverFacts](): 16 << 10,
+	reflect.TypeFor[facts.Path](): 1 << 10, reflect.TypeFor[facts.Word](): 1 << 10, reflect.TypeFor[facts.Name](): 1 << 10,
 }
 
-// maxShared bounds the parts of one type that are kept, and maxSharedKey the
-// bytes of one; when there are more, all are forgotten.
-const (
-	maxShared    = 256
-	maxSharedKey = 16 << 10
-)
+// maxShared bounds the parts of one type that are kept; when there are more, all
+// are forgotten.
+const maxShared = 256
 
-// shared keeps what build made of equal parts.
-func shared(build termMaker) termMaker {
+// shared keeps what build made of equal parts of at most size bytes.
+func shared(build termMaker, size int) termMaker {
 	var mu sync.Mutex
 	known := map[string]ast.Value{}
 	return func(v reflect.Value) ast.Value {
@@ -29,18 +31,21 @@ func shared(build termMaker) termMaker {
 		defer keyBuffers.Put(buffer)
 		key, ok := partKey((*buffer)[:0], v)
 		*buffer = key
-		if !ok || len(key) > maxSharedKey {
+		if !ok || len(key) > size {
 			return build(v)
 		}
 		mu.Lock()
-		defer mu.Unlock()
-		if value, ok := known[string(key)]; ok {
+		value, ok := known[string(key)]
+		mu.Unlock()
+		if ok {
 			return value
 		}
+		value = build(v)
+		mu.Lock()
+		defer mu.Unlock()
 		if len(known) >= maxShared {
 			clear(known)
 		}
-		value := build(v)
 		known[string(key)] = value
 		return value
 	}

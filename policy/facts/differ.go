@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -15,22 +14,22 @@ const differs = "a text that shells do not all read alike: "
 
 var (
 	// duplication is what may follow >& and <& without a blank: a number, closed or not, or "-".
-	duplication = regexp.MustCompile("^([0-9]{1,3}-?|-)([ \t\n;|&<>()\"'`]|$)")
+	duplication = lazily("^([0-9]{1,3}-?|-)([ \t\n;|&<>()\"'`]|$)")
 	// dupTarget is what may follow them with a blank: a word, which bash takes for
 	// "-" and another word where it begins with one.
-	dupTarget = regexp.MustCompile(`^[ \t]+([^- \t\n]|-([ \t\n;|&<>()]|$))`)
+	dupTarget = lazily(`^[ \t]+([^- \t\n]|-([ \t\n;|&<>()]|$))`)
 	// variable is a variable's name.
-	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	variable = lazily(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	// timed is time where it is surely the shell's own.
-	timed = regexp.MustCompile(`^time[ \t]+(-p[ \t]+)?[A-Za-z0-9_./({]`)
+	timed = lazily(`^time[ \t]+(-p[ \t]+)?[A-Za-z0-9_./({]`)
 	// descriptor is a target that only duplicates or closes.
-	descriptor = regexp.MustCompile(`^([0-9]+-?|-)$`)
+	descriptor = lazily(`^([0-9]+-?|-)$`)
 	// plainTarget is a file's name that every shell reads alike.
-	plainTarget = regexp.MustCompile(`^[A-Za-z_./][\w./+-]*$`)
+	plainTarget = lazily(`^[A-Za-z_./][\w./+-]*$`)
 	// delimiter is a plain closing word of a here-document, quoted as a whole or not at all.
-	delimiter = regexp.MustCompile(`^(\w+|'\w+'|"\w+"|\\\w+)$`)
+	delimiter = lazily(`^(\w+|'\w+'|"\w+"|\\\w+)$`)
 	// bashOnly is what other shells than bash read as commands, or not at all.
-	bashOnly = regexp.MustCompile(`\[\[|\(\(|&>|\|&|[<>]\(|\$['"\[]|<<<|;&|\+=|=\(|(?m:^|[\s;&|({])(time|function|select|coproc|declare|typeset|local|let|source)\s`)
+	bashOnly = lazily(`\[\[|\(\(|&>|\|&|[<>]\(|\$['"\[]|<<<|;&|\+=|=\(|(?m:^|[\s;&|({])(time|function|select|coproc|declare|typeset|local|let|source)\s`)
 )
 
 // differing doubts text that bash may read otherwise than the parser.

@@ -4,6 +4,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // foldPath splits a path into folded segments.
@@ -34,7 +35,7 @@ func appendFolded(to []string, abs string) []string {
 
 // shortNames are the plain names of the tables by the short name that Windows
 // makes of them, without the number.
-var shortNames = func() map[string]string {
+var shortNames = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
 	for _, row := range rows.rows {
 		for _, name := range row.want {
@@ -44,7 +45,7 @@ var shortNames = func() map[string]string {
 		}
 	}
 	return all
-}()
+})
 
 // shortName makes the 8.3 name: six characters, then three of the extension.
 // A plain name that is one already has none.
@@ -64,7 +65,7 @@ func longName(s string, tilde int) string {
 	if number == "" || strings.Trim(number, "0123456789") != "" {
 		return s
 	}
-	if long := shortNames[s[:tilde]+"."+ext]; long != "" {
+	if long := shortNames()[s[:tilde]+"."+ext]; long != "" {
 		return long
 	}
 	return s

@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -34,7 +33,7 @@ var gitNamingWords = map[string]string{"bisect": "run", "submodule": "foreach"}
 var gitHarmlessStrategies = setOf("ort", "recursive", "resolve", "octopus", "ours", "subtree", "")
 
 // helperTransport is an address that names the program git reaches it by.
-var helperTransport = regexp.MustCompile(`^[A-Za-z0-9+.-]+::`)
+var helperTransport = lazily(`^[A-Za-z0-9+.-]+::`)
 
 // gitStartsAll are subcommands that exist to start programs, or hand out logins.
 func gitStartsAll(sub string) bool {

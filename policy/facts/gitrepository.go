@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -24,7 +23,7 @@ var executing = []string{"textconv", "external", "clean", "smudge", "process", "
 
 // executingKeys are names of keys that start programs and are too common as
 // parts of other words: merge.*.driver, submodule.*.update, difftool.*.cmd.
-var executingKeys = regexp.MustCompile(`(?:^|\n|\])[ \t]*(driver|update|cmd|path)[ \t]*(=|\r?\n|$)`)
+var executingKeys = lazily(`(?:^|\n|\])[ \t]*(driver|update|cmd|path)[ \t]*(=|\r?\n|$)`)
 
 // repository is what a folder's git repository may start.
 type repository struct {

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"net/netip"
-	"regexp"
 	"strings"
 )
 
@@ -114,7 +113,7 @@ func nameKind(host string) string {
 	return "name"
 }
 
-var spelledAddr = regexp.MustCompile(`[0-9]{1,3}([.-][0-9]{1,3}){3}|[0-9a-f]{8}`)
+var spelledAddr = lazily(`[0-9]{1,3}([.-][0-9]{1,3}){3}|[0-9a-f]{8}`)
 
 // spelledKind is the kind of the address that a name of a wildcard DNS service
 // spells: with dots, dashes or as hexadecimal digits.

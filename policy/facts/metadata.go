@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -10,8 +9,8 @@ import (
 const metadataAddress = 169<<24 | 254<<16 | 169<<8 | 254
 
 var (
-	numericHost = regexp.MustCompile(`(?i)(0x[0-9a-f]+|[0-9]+)(\.(0x[0-9a-f]+|[0-9]+)){0,3}`)
-	mappedHost  = regexp.MustCompile(`(?i):(ffff:)?(0:)?a9fe:a9fe`)
+	numericHost = lazily(`(?i)(0x[0-9a-f]+|[0-9]+)(\.(0x[0-9a-f]+|[0-9]+)){0,3}`)
+	mappedHost  = lazily(`(?i):(ffff:)?(0:)?a9fe:a9fe`)
 )
 
 // NamesMetadata reports whether a text holds the address 169.254.169.254 in

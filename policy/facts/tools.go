@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -127,4 +126,4 @@ func globList(text string) []string {
 
 // climbing finds what can lead a glob out of its folder behind the fixed
 // beginning, and escapes, which are not followed.
-var climbing = regexp.MustCompile(`[*?[{\\].*\.\.|\\`)
+var climbing = lazily(`[*?[{\\].*\.\.|\\`)
