@@ -101,7 +101,7 @@ func TestRealCLICheck(t *testing.T) {
 	if !report.OK || report.CLI == nil || report.CLI.Version == "" || len(report.Calls) == 0 {
 		t.Errorf("report %s", out)
 	}
-	wanted := []string{checkJudged, checkDenied, checkAllowed, checkCovered, checkHooks, checkSettings}
+	wanted := []string{checkJudged, checkDenied, checkAllowed, checkCovered, checkFailing, checkHooks, checkSettings}
 	for _, g := range report.Gate {
 		if g.CLI != gateConfigured {
 			continue
