@@ -29,8 +29,9 @@ type deltas struct {
 
 // Bounds of what is under way; what finds no room is not shown in pieces.
 const (
-	maxBlocks     = 64 // blocks at once
-	maxBlockTexts = 4  // texts of one block
+	maxBlocks     = 64  // blocks at once
+	maxBlockTexts = 4   // texts of one block
+	maxBlockName  = 256 // bytes of each of the names of a block: its call, its index, its kind, its tool
 )
 
 // blockKey is the call that started the sub-agent, and the block's index, as they came.
@@ -57,6 +58,10 @@ func (d *deltas) handle(raw, parent json.RawMessage) {
 		return
 	}
 	e := membersOf(raw)
+	if len(parent) > maxBlockName || len(e["index"]) > maxBlockName {
+		d.leaveOut(unnamed)
+		return
+	}
 	key := blockKey{string(parent), string(e["index"])}
 	switch textOf(e["type"]) {
 	case "content_block_start":
@@ -94,6 +99,7 @@ func (d *deltas) at(key blockKey) *block {
 
 const (
 	tooMany    = "too many texts arrive in pieces at once; those that found no room are shown only when they are complete"
+	unnamed    = "a text that arrives in pieces has a name over the bound; it is shown only when it is complete"
 	unredacted = "a text that arrives in pieces could not be redacted; it is shown only when it is complete"
 )
 
@@ -107,13 +113,17 @@ func (d *deltas) leaveOut(why string) {
 // start begins a block. A text that it brings along is its first piece.
 func (d *deltas) start(key blockKey, e map[string]json.RawMessage, parent json.RawMessage) {
 	content := membersOf(e["content_block"])
+	kind, tool := textOf(content["type"]), textOf(content["name"])
+	if len(kind) > maxBlockName || len(tool) > maxBlockName {
+		d.leaveOut(unnamed)
+		return
+	}
 	b := d.at(key)
 	if b == nil {
 		return
 	}
-	b.kind = textOf(content["type"])
-	if b.kind == "tool_use" {
-		b.tool = textOf(content["name"])
+	if b.kind = kind; kind == "tool_use" {
+		b.tool = tool
 	}
 	var found []event.Redaction
 	for _, member := range []string{"text", "thinking"} {
@@ -237,68 +247,5 @@ func (d *deltas) endAll(meant func(blockKey) bool) {
 		if meant(key) {
 			d.end(key)
 		}
-	}
-}
-
-var null = json.RawMessage("null")
-
-// beginning is the block as redactors are told of it; nothing when its kind was
-// not told.
-func (b block) beginning() json.RawMessage {
-	if b.kind == "" {
-		return nil
-	}
-	content := map[string]string{"type": b.kind}
-	if b.tool != "" {
-		content["name"] = b.tool
-	}
-	raw, err := json.Marshal(map[string]any{"event": map[string]any{"content_block": content}})
-	if err != nil {
-		return nil
-	}
-	return raw
-}
-
-// rejoined encodes the members of an object again; otherwise is for none.
-func rejoined(members map[string]json.RawMessage, otherwise json.RawMessage) json.RawMessage {
-	if members == nil {
-		return otherwise
-	}
-	raw, err := json.Marshal(members)
-	if err != nil {
-		return otherwise
-	}
-	return raw
-}
-
-// pointing gives what was found in a text the place where the text stands.
-func pointing(found []event.Redaction, pointer string) []event.Redaction {
-	found = slices.Clone(found)
-	for i := range found {
-		found[i].Pointer = pointer
-	}
-	return found
-}
-
-// newDeltas are the deltas of a process.
-func (p *process) newDeltas() deltas {
-	s := p.session
-	sort := event.Payload{Sink: event.SinkEvent, Kind: event.Partial}
-	return deltas{
-		begin: func(b block) (event.Stream, error) {
-			of := sort
-			of.Tool, of.Data = b.tool, b.beginning()
-			return s.log.Stream(s.untilDone(), of)
-		},
-		store: func(raw, parent json.RawMessage, tool string, found []event.Redaction) {
-			fields := map[string]json.RawMessage{"event": raw}
-			if len(parent) > 0 {
-				fields["parent_tool_use_id"] = parent
-			}
-			of := sort
-			of.Tool, of.Data = tool, picked("", fields, []string{"event", "parent_tool_use_id"})
-			s.log.Add(s.untilDone(), of, found...)
-		},
-		tell: func(message string) { s.notice("limit", message, nil) },
 	}
 }

@@ -158,3 +158,24 @@ func TestStreamsAreToldTheirBlock(t *testing.T) {
 		t.Errorf("told %s\nwant %s", got, want)
 	}
 }
+
+// A block whose names are over the bound is left out, and takes no memory.
+func TestDeltasBoundTheNamesOfBlocks(t *testing.T) {
+	long := strings.Repeat("x", maxBlockName+1)
+	for name, frame := range map[string]string{
+		"index": `{"type":"content_block_delta","index":"` + long + `","delta":{"type":"text_delta","text":"a"}}`,
+		"tool":  `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"` + long + `"}}`,
+		"kind":  `{"type":"content_block_start","index":0,"content_block":{"type":"` + long + `"}}`,
+	} {
+		stored, told := 0, ""
+		d := deltas{
+			begin: func(block) (event.Stream, error) { return nil, nil },
+			store: func(json.RawMessage, json.RawMessage, string, []event.Redaction) { stored++ },
+			tell:  func(message string) { told = message },
+		}
+		d.handle(json.RawMessage(frame), nil)
+		if stored != 0 || told != unnamed || len(d.blocks) != 0 {
+			t.Errorf("%s: stored %d, told %q, %d blocks", name, stored, told, len(d.blocks))
+		}
+	}
+}

@@ -61,7 +61,9 @@ type Engine struct {
 
 	sealer *sealer // of resume tokens; nil without a secret
 	spent  ledger
-	filter *filterLink // nil without one; guarded by mu
+	filter *filterLink // nil without one
+
+	spilling sync.Mutex // held while a spilled file is covered
 
 	standing standing
 

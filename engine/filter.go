@@ -33,10 +33,7 @@ func (s *Session) filtering(ctx context.Context) (f filtering, err error) {
 	if e.filter == nil {
 		return f, nil
 	}
-	e.mu.Lock()
-	f.path, err = e.filter.path()
-	e.mu.Unlock()
-	if err != nil {
+	if f.path, err = e.filter.path(); err != nil {
 		return f, Errorf(Internal, "the session was not started: %w", err)
 	}
 	s.tellOrigin()
@@ -79,9 +76,7 @@ func (p *process) filterStands(tool string) error {
 	if told == "" || tool != "Bash" && tool != "Monitor" {
 		return nil
 	}
-	e.mu.Lock()
 	path, err := e.filter.path()
-	e.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("what it prints could not be covered: %w", err)
 	}

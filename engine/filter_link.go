@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 )
 
 // filterLink is the name under which a program becomes the filter.
@@ -16,7 +17,9 @@ type filterLink struct {
 	target string
 	folder string // where it lies for good; empty: it cannot, see temporary
 	parent string // for a folder that lives as long as the engine
-	made   string // that folder
+
+	mu   sync.Mutex // its own: a folder on a slow network must not hold up who needs no filter
+	made string     // that folder
 }
 
 // openFilter finds a place for the link, which is made when it is first needed. The CLI splits the prefix at its last
@@ -46,6 +49,8 @@ func splitByCLI(path string) bool { return strings.Contains(path, " -") }
 
 // path returns the link's path after it was checked, and made where it is missing.
 func (l *filterLink) path() (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if info, err := os.Stat(l.target); err != nil {
 		return "", fmt.Errorf("filter: %w", err)
 	} else if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
@@ -100,7 +105,12 @@ func (l *filterLink) private() (folder string, err error) {
 }
 
 func (l *filterLink) close() {
-	if l != nil && l.made != "" {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.made != "" {
 		os.RemoveAll(l.made)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -145,12 +146,14 @@ func (f *fitter) fit(key string, before, after any) (any, bool) {
 	case []any:
 		a, ok := after.([]any)
 		if !ok {
+			f.picture = f.picture || holdsPicture(b)
 			return withhold(f.tool, key, before), true // covered as a whole
 		}
 		return f.list(key, b, a)
 	case map[string]any:
 		a, ok := after.(map[string]any)
 		if !ok {
+			f.picture = f.picture || holdsPicture(b)
 			return withhold(f.tool, key, before), true
 		}
 		return f.object(b, a)
@@ -178,10 +181,27 @@ func (f *fitter) text(key, before string, after any) (any, bool) {
 		return before, true
 	case a == "" && f.mayNotBeEmpty(key):
 		return withheldWord, true
-	case key == "base64" || key == "data":
+	case pictureKeys[key]:
 		f.picture = true
 	}
 	return a, true
+}
+
+// pictureKeys are the members that hold the bytes of a picture or a document.
+var pictureKeys = map[string]bool{"base64": true, "data": true}
+
+func holdsPicture(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, holdsPicture)
+	case map[string]any:
+		for k := range v {
+			if pictureKeys[k] || holdsPicture(v[k]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mayNotBeEmpty are the texts for which schemas ask for a character (CLI 2.1.197).

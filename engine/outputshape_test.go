@@ -18,6 +18,8 @@ func TestKeepShape(t *testing.T) {
 		{"an image of a shell", "Bash", `{"stdout":"data:s","isImage":true}`, `{"stdout":"data:[x]","isImage":true}`, `{"isImage":false,"stdout":"data:[x]"}`},
 		{"an image", "Read", `{"type":"image","file":{"base64":"s","type":"image/png"}}`, `{"type":"image","file":{"base64":"[x]","type":"image/png"}}`, `{"file":{"content":"[withheld]","filePath":"","numLines":1,"startLine":1,"totalLines":1},"type":"text"}`},
 		{"a block of a server", "mcp__s__t", `[{"type":"image","source":{"data":"s"}}]`, `[{"type":"image","source":{"data":"[x]"}}]`, ""},
+		{"a picture in what is covered as a whole", "Read", `{"type":"image","file":{"base64":"s","type":"image/png","filePath":"/a"}}`, `{"type":"image","file":"[x]"}`, `{"file":{"content":"[withheld]","filePath":"[withheld]","numLines":1,"startLine":1,"totalLines":1},"type":"text"}`},
+		{"a block of a server that is covered as a whole", "mcp__s__t", `[{"type":"image","source":{"data":"s"}}]`, `["[x]"]`, ""},
 		{"a member gone", "Read", `{"a":"s","b":"t"}`, `{"a":"[x]"}`, ""},
 		{"another member", "Read", `{"a":"s"}`, `{"b":"s"}`, ""},
 		{"an element gone", "Glob", `{"filenames":["a","b"]}`, `{"filenames":["a"]}`, ""},

@@ -123,6 +123,8 @@ func (s *Session) rewriteSpilled(root *os.Root, file string, mode fs.FileMode, t
 	if len(s.spilled.known) >= maxSpilled {
 		return nil, fmt.Errorf("the session has more than %d of them", maxSpilled)
 	}
+	s.engine.spilling.Lock() // one at a time: a large one takes many times its size
+	defer s.engine.spilling.Unlock()
 	raw, err := regular.ReadIn(root, file, maxSpilledFile)
 	if err != nil {
 		return nil, err

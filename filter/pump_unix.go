@@ -3,6 +3,7 @@
 package filter
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"syscall"
@@ -54,8 +55,9 @@ func (p *pump) pass(piece []byte) bool {
 		return true
 	}
 	safe, err := p.covered(func() ([]byte, error) { return p.cover.cover(piece) })
-	if err == nil && len(safe) > 0 {
-		_, err = p.to.Write(safe)
+	if len(safe) > 0 { // also what came before an error
+		_, failed := p.to.Write(safe)
+		err = cmp.Or(err, failed)
 	}
 	if err != nil && p.failed != nil {
 		p.failed(err)

@@ -46,7 +46,7 @@ func (m *messages) cover(piece []byte) ([]byte, error) {
 			n = len(piece)
 		}
 		if len(m.line)+n > maxLine {
-			return nil, fmt.Errorf("it sent a message of more than %d bytes, the most that is searched for secrets", maxLine)
+			return m.out.Bytes(), fmt.Errorf("it sent a message of more than %d bytes, the most that is searched for secrets", maxLine)
 		}
 		m.line = append(m.line, piece[:n]...)
 		piece = piece[n:]

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gatehouse-mcp/gatehouse/redact"
 )
 
 // answers runs an MCP server that prints a text.
@@ -67,5 +69,20 @@ func TestServerArguments(t *testing.T) {
 	stdout, _, code := result(t, filtered(t, `printf '%s\n' 'a b' 'it'"'"'s' '$HOME' plain`, ModeVariable+"=mcp:x"))
 	if stdout != "a b\nit's\n$HOME\nplain\n" || code != 0 {
 		t.Errorf("stdout %q, code %d", stdout, code)
+	}
+}
+
+// What a server said before a message that is too long is not lost with it.
+func TestMessagesBeforeTheOneThatIsTooLong(t *testing.T) {
+	f := &filter{isMCP: true}
+	f.plan = &redact.Plan{}
+	m, err := f.newMessages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n"
+	out, err := m.cover([]byte(first + strings.Repeat("x", maxLine+1)))
+	if err == nil || string(out) != first {
+		t.Errorf("got %q, %v; want the first message and an error", out, err)
 	}
 }

@@ -59,6 +59,9 @@ func (l *Log) Add(ctx context.Context, p Payload, before ...Redaction) Event {
 	if ok && len(before) > 0 {
 		found = append(before[:len(before):len(before)], found...)
 	}
+	if tooDeep(data) {
+		data, found = deepStub(p.Kind, len(data)), nil
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := Event{ID: l.next, Type: p.Kind, Data: data, Timestamp: time.Now().UTC(), Redactions: found}
