@@ -14,7 +14,7 @@ import (
 func (p *process) hookCallback(ctx context.Context, r control.Request) any {
 	var input map[string]json.RawMessage
 	if json.Unmarshal(r.Fields["input"], &input) != nil {
-		input = nil
+		input = nil // a call that cannot be read is denied
 	}
 	switch r.String("callback_id") {
 	case "PreToolUse":

@@ -20,6 +20,9 @@ func (p *process) HandleRequest(ctx context.Context, r control.Request) (any, er
 	case "can_use_tool":
 		return p.canUseTool(ctx, r), nil
 	case "hook_callback":
+		if r.Unclear != nil && r.String("callback_id") != "PreToolUse" {
+			return nil, r.Unclear // there is no answer that holds for every reading
+		}
 		return p.hookCallback(ctx, r), nil
 	case "elicitation":
 		return p.elicit(ctx, r), nil

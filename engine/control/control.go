@@ -103,13 +103,39 @@ func (c *Conn) dispatch(ctx context.Context, handlers *sync.WaitGroup, line json
 	case typeAlive:
 	case typeRequest, typeResponse, typeCancel:
 		if err := Check(line); err != nil {
-			c.refuse(ctx, fields, err)
+			c.unclear(ctx, handlers, line, err)
 			return
 		}
 		c.control(ctx, handlers, kind, fields)
 	default:
 		c.handler.HandleMessage(ctx, kind, fields)
 	}
+}
+
+// unclear deals with a control message that parsers could read in several ways.
+// Of a hook's question whose envelope is clear the handler still gets the
+// envelope: it may know an answer that is right whatever the rest says.
+func (c *Conn) unclear(ctx context.Context, handlers *sync.WaitGroup, line json.RawMessage, cause error) {
+	fields, _ := object(line) // it was read before
+	r, err := parseRequest(fields)
+	if err != nil || r.Subtype != subtypeHook || !distinct(line) || !distinct(fields["request"]) {
+		c.refuse(ctx, fields, cause)
+		return
+	}
+	callback := r.Fields["callback_id"]
+	r.Fields, r.Unclear = map[string]json.RawMessage{"callback_id": callback}, cause
+	c.serve(ctx, handlers, r)
+}
+
+// distinct reports whether an object has each of its own members once.
+func distinct(object json.RawMessage) bool {
+	seen, once := map[string]bool{}, true
+	rawjson.Each(object, func(literal, _ []byte) {
+		name, err := rawjson.Name(literal)
+		once = once && err == nil && !seen[name]
+		seen[name] = true
+	})
+	return once
 }
 
 // subtypeHook is the subtype of a hook's question. Where a line is no JSON, it is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -26,6 +27,9 @@ func TestHooksGetNoError(t *testing.T) {
 		"its handler panics": hook("a", `"panic"`),
 	} {
 		p, h, _, _ := serve(t, func(_ context.Context, r Request) (any, error) {
+			if r.Unclear != nil {
+				return nil, fmt.Errorf("a hook's question: %w", r.Unclear)
+			}
 			if strings.Contains(string(r.Fields["input"]), "panic") {
 				panic("test")
 			}
@@ -40,4 +44,21 @@ func TestHooksGetNoError(t *testing.T) {
 			t.Errorf("%s: sent %s", name, <-p.out)
 		}
 	}
+}
+
+// Where the envelope of a hook's question is clear, the handler may answer it.
+func TestUnclearHookIsAnswered(t *testing.T) {
+	line := `{"type":"control_request","request_id":"a","request":{"subtype":"hook_callback","callback_id":"PreToolUse","input":` +
+		strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth) + `}}`
+	p, _, _, _ := serve(t, func(_ context.Context, r Request) (any, error) {
+		if r.Unclear == nil || r.Fields["input"] != nil || r.String("callback_id") != "PreToolUse" {
+			return nil, fmt.Errorf("got %+v", r)
+		}
+		return map[string]string{"decision": "deny"}, nil
+	})
+	p.in <- json.RawMessage(line)
+	if got := <-p.out; !strings.Contains(string(got), `"decision":"deny"`) {
+		t.Errorf("answered %s", got)
+	}
+	close(p.in)
 }

@@ -24,6 +24,7 @@ type Request struct {
 	ID      string
 	Subtype string
 	Fields  map[string]json.RawMessage // the request object by exact key
+	Unclear error                      // why only callback_id is told: the rest can be read in several ways
 }
 
 // String returns a text field, "" when it is absent or no text.

@@ -30,9 +30,9 @@ func TestOutputTooLongForALineIsNotRead(t *testing.T) {
 	}
 }
 
-// A hook's question that parsers could read in several ways is not answered with
-// an error, which the CLI takes for leave.
-func TestHookNobodyCanReadEndsTheSession(t *testing.T) {
+// A call that parsers could read in several ways is denied: an error would be
+// leave for the CLI.
+func TestCallNobodyCanReadIsDenied(t *testing.T) {
 	l := newLab(t)
 	const secret = "MARK-SECRET"
 	l.file("~/.claude.json", object{"mcpServers": object{"web": l.webServer(secret)}})
@@ -43,12 +43,8 @@ func TestHookNobodyCanReadEndsTheSession(t *testing.T) {
 	l.serve(fakeapi.Use("mcp__web__tell", object{"deep": deep}), fakeapi.Say("done"))
 	l.open(func(o *engine.Options) { o.Redactors = []event.Redactor{cover{secret}} })
 	s := l.start("go")
-	l.eventually("the session ended", func() bool {
-		l.answerAll(t.Context(), s, allow)
-		return s.Info().State == engine.Cancelled
-	})
-	<-s.Done()
-	if l.api.Saw(secret) || !strings.Contains(dump(s), "could not be answered") {
-		t.Errorf("the model saw the secret: %v\n%s", l.api.Saw(secret), dump(s))
+	l.turns(s, 1, allow)
+	if l.api.Saw(secret) || !l.api.Saw("engine.decode") {
+		t.Errorf("the model saw the secret: %v, the denial: %v\n%s", l.api.Saw(secret), l.api.Saw("engine.decode"), dump(s))
 	}
 }
