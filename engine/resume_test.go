@@ -39,7 +39,7 @@ func ended(t *testing.T, state string, change func(*engine.StartParams)) (engine
 	}
 	h.settled(s)
 	token := s.ResumeToken()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := h.Close(ctx); err != nil {
 		t.Fatal(err)

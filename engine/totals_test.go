@@ -29,7 +29,7 @@ func totalsLab(t *testing.T, turns, resumed string) *Engine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := e.Close(ctx); err != nil {
 			t.Error(err)
@@ -41,7 +41,7 @@ func totalsLab(t *testing.T, turns, resumed string) *Engine {
 // rested waits until the session is at rest and has told n results.
 func rested(t *testing.T, s *Session, n int) Info {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		ended := 0
 		for _, e := range s.Events(nil, 0).Events {
 			if e.Type.Terminal() {
