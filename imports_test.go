@@ -35,7 +35,7 @@ var rooms = map[string]room{
 	"internal/watch":     {ours: []string{"internal/regular"}},
 	"policy/bundle":      {ours: []string{"internal/regular"}, outside: []string{"github.com/open-policy-agent/opa"}},
 	"policy/facts":       {ours: []string{"internal/regular"}, outside: []string{"mvdan.cc/sh/v3"}},
-	"engine/event":       {},
+	"engine/event":       {ours: []string{"internal/rawjson"}},
 	"engine/permission":  {},
 	"engine/control":     {ours: []string{"internal/rawjson"}},
 	"engine/cli":         {},

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/rawjson"
 )
 
 // DefaultMaxBytes bounds the payload bytes a Log keeps in memory.
@@ -59,7 +61,7 @@ func (l *Log) Add(ctx context.Context, p Payload, before ...Redaction) Event {
 	if ok && len(before) > 0 {
 		found = append(before[:len(before):len(before)], found...)
 	}
-	if tooDeep(data) {
+	if rawjson.Deeper(data, MaxDepth) {
 		data, found = deepStub(p.Kind, len(data)), nil
 	}
 	l.mu.Lock()

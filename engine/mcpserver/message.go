@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/rawjson"
 )
 
 // JSON-RPC error codes of the filter.
@@ -45,7 +47,7 @@ func checkMessage(line []byte) *refusal {
 	switch {
 	case !utf8.Valid(line):
 		return refuse(codeParse, "parse error: line is not UTF-8")
-	case tooDeep(line):
+	case rawjson.Deeper(line, maxDepth):
 		return refuse(codeInvalidRequest, "invalid request: nesting is deeper than %d", maxDepth)
 	case !json.Valid(line):
 		return refuse(codeParse, "parse error: line is not one JSON value")

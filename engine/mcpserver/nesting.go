@@ -5,27 +5,6 @@ import (
 	"encoding/json"
 )
 
-// tooDeep is a scan without a parser, so that depth costs no stack.
-func tooDeep(line []byte) bool {
-	depth, inString := 0, false
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
-}
-
 // duplicate finds a name that one object of valid JSON gives twice.
 func duplicate(line []byte) (name string, found bool) {
 	type level struct {
