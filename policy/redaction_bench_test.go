@@ -15,7 +15,7 @@ func eventPayload() event.Payload {
 	text := strings.Repeat("All tests pass; the parser keeps its table. ", 7)[:280]
 	return event.Payload{
 		Origin: &event.Origin{
-			SessionID: "0b54a1a2-6f0a-4a76-9f3c-3f0e6c1d2b11", Cwd: "/srv/work/project", Mode: "default", Model: "sonnet",
+			SessionID: "0b54a1a2-6f0a-4a76-9f3c-3f0e6c1d2b11", Cwd: "/srv/project", Mode: "default", Model: "sonnet",
 			Taint: []string{"read:private"}, Client: "editor", Transport: "stdio",
 		},
 		Sink: event.SinkEvent, Kind: event.Output,

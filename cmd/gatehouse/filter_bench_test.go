@@ -39,7 +39,7 @@ func builtFilter(t testing.TB) (path string, env []string) {
 // which is most of what a start costs.
 func TestFilterStartsEarly(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the program")
+		t.Skip("-short: building the whole program takes longer than all else here")
 	}
 	path, env := builtFilter(t)
 	cmd := exec.Command(path, "true")
