@@ -21,31 +21,39 @@ type room struct {
 }
 
 var rooms = map[string]room{
-	"":                   {},
-	"redact":             {},
-	"filter":             {ours: []string{"redact"}},
-	"internal/rawjson":   {},
-	"internal/regular":   {},
-	"internal/spelling":  {},
-	"internal/testcli":   {}, // for tests only
-	"internal/unseen":    {},
-	"engine/door":        {},
-	"policy/corpus":      {},
-	"policy/decisionlog": {ours: []string{"internal/regular", "redact"}},
-	"internal/watch":     {ours: []string{"internal/regular"}},
-	"policy/bundle":      {ours: []string{"internal/regular"}, outside: []string{"github.com/open-policy-agent/opa"}},
-	"policy/facts":       {ours: []string{"internal/regular"}, outside: []string{"mvdan.cc/sh/v3"}},
-	"engine/event":       {ours: []string{"internal/rawjson"}},
-	"engine/permission":  {},
-	"engine/control":     {ours: []string{"internal/rawjson"}},
-	"engine/cli":         {},
-	"engine/cli/script":  {},
-	"engine/cli/fakeapi": {}, // for tests, and for the check command
-	"engine/realcli":     {}, // holds nothing but tests
-	"engine/admission":   {ours: []string{"engine/permission"}},
+	"":                  {},
+	"redact":            {},
+	"filter":            {ours: []string{"redact"}},
+	"internal/rawjson":  {},
+	"internal/regular":  {},
+	"internal/spelling": {},
+	"internal/testcli":  {}, // for tests only
+	"internal/unseen":   {},
+	"internal/filelock": {},
+	"internal/private":  {},
+	"internal/instance": {ours: []string{"internal/filelock", "internal/private"}},
+	"guard":             {ours: []string{"engine/cli"}},
+	"engine/audit":      {ours: []string{"internal/filelock", "internal/private", "internal/regular"}},
+	"engine/journal":    {ours: []string{"engine/event", "internal/filelock", "internal/private", "internal/regular"}},
+
+	"engine/event/storetest": {ours: []string{"engine/event"}}, // for tests of stores
+	"engine/door":            {},
+	"policy/corpus":          {},
+	"policy/decisionlog":     {ours: []string{"internal/regular", "redact"}},
+	"internal/watch":         {ours: []string{"internal/regular"}},
+	"policy/bundle":          {ours: []string{"internal/regular"}, outside: []string{"github.com/open-policy-agent/opa"}},
+	"policy/facts":           {ours: []string{"internal/regular"}, outside: []string{"mvdan.cc/sh/v3"}},
+	"engine/event":           {ours: []string{"internal/rawjson"}},
+	"engine/permission":      {},
+	"engine/control":         {ours: []string{"internal/rawjson"}},
+	"engine/cli":             {},
+	"engine/cli/script":      {},
+	"engine/cli/fakeapi":     {}, // for tests, and for the check command
+	"engine/realcli":         {}, // holds nothing but tests
+	"engine/admission":       {ours: []string{"engine/permission"}},
 	"engine": {ours: []string{
-		"engine/admission", "engine/cli", "engine/control", "engine/event", "engine/permission",
-		"internal/rawjson", "internal/regular", "internal/spelling", "internal/unseen",
+		"engine/admission", "engine/audit", "engine/cli", "engine/control", "engine/event", "engine/permission",
+		"internal/filelock", "internal/rawjson", "internal/regular", "internal/spelling", "internal/unseen",
 	}},
 	"engine/mcpserver": {
 		ours:    []string{"engine", "engine/event", "engine/permission", "internal/rawjson", "internal/spelling"},
@@ -62,7 +70,7 @@ var rooms = map[string]room{
 	"examples/client": {outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"cmd/gatehouse": {
 		ours: []string{
-			"engine", "engine/admission", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver",
+			"engine", "engine/admission", "engine/audit", "engine/cli", "engine/journal", "guard", "internal/instance", "internal/private", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver",
 			"engine/permission", "filter", "internal/regular", "internal/spelling", "internal/unseen", "engine/door", "internal/watch", "policy", "policy/author", "policy/bundle", "policy/corpus", "policy/decisionlog", "policy/facts", "redact",
 		},
 		outside: []string{"github.com/BurntSushi/toml"},

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+	"github.com/gatehouse-mcp/gatehouse/engine/audit"
+	"github.com/gatehouse-mcp/gatehouse/engine/cli"
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
@@ -87,6 +89,27 @@ type Options struct {
 	// session does not start where that fails. Empty: only this engine is guarded,
 	// and nothing can be resumed.
 	StateDir string
+
+	// Store keeps sessions beyond this process, so that they can be listed, read
+	// and resumed later, and so that memory holds only their newest events. A
+	// session that cannot be stored does not start; while the store cannot be
+	// written to, calls are denied. nil: sessions live and end in memory.
+	Store event.Store
+
+	// Audit is told of each decision before it takes effect. One that cannot be
+	// recorded is a deny. nil: nothing is recorded.
+	Audit audit.Recorder
+
+	// Processes notes each process of a session on disk before it gets a prompt, so
+	// that a later server can end what a crash left behind. nil: nothing is noted.
+	Processes *cli.Registry
+
+	// Server is this server's id in session records.
+	Server string
+
+	// MaxProcesses bounds the CLIs that live at once, over it a start or a reply
+	// fails with LIMIT; 0: what the limit on open files allows, see cli.MaxProcesses.
+	MaxProcesses int
 
 	Environ []string     // the owner's environment; nil: os.Environ()
 	TempDir string       // for MCP configuration files; empty: os.TempDir()

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gatehouse-mcp/gatehouse/internal/filelock"
 	"github.com/gatehouse-mcp/gatehouse/internal/regular"
 )
 
@@ -94,13 +95,13 @@ func (e *Engine) addRecord(id string, r resumeRecord) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	unlock, err := lockPath(path+".lock", staleRecord)
+	unlock, err := filelock.Take(path+".lock", staleRecord)
 	for range recordTries {
-		if !errors.Is(err, errClaimed) {
+		if !errors.Is(err, filelock.ErrHeld) {
 			break
 		}
 		time.Sleep(recordPause)
-		unlock, err = lockPath(path+".lock", staleRecord)
+		unlock, err = filelock.Take(path+".lock", staleRecord)
 	}
 	if err != nil {
 		return err

@@ -44,6 +44,8 @@ type Command struct {
 	Marker  string // value of MarkerEnv; required
 	MaxLine int    // 0 = DefaultMaxLine
 	Stderr  Cover  // changes what is kept of stderr; nil: kept as it is
+
+	Registry *Registry // told of the process before Start returns; nil: none
 }
 
 // Cover changes a text that arrives in pieces before it is kept. It is used by one

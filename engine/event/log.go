@@ -32,6 +32,46 @@ type Log struct {
 	next    int64
 	bytes   int64
 	changed chan struct{} // made for who waits, closed at the next append; nil: nobody does
+	history History       // nil: nothing is kept beyond memory
+	unsaved int64         // lowest id that the history does not have
+	failed  error         // of the last write to the history, nil since one worked
+}
+
+// Keep makes h the log's history: what is appended from now on is written to it,
+// and ids go on where it ends. Events that were appended before are written first.
+func (l *Log) Keep(h History) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, next := h.Bounds()
+	for i := range l.events {
+		l.events[i].ID += next - l.first
+	}
+	l.next += next - l.first
+	l.first, l.unsaved, l.history = next, next, h
+	l.save()
+}
+
+// Unsaved returns why events could not be written to the history, nil while all
+// of them are.
+func (l *Log) Unsaved() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.save()
+	return l.failed
+}
+
+// save writes what the history does not have yet.
+func (l *Log) save() {
+	if l.history == nil {
+		return
+	}
+	l.unsaved = max(l.unsaved, l.first)
+	for l.unsaved < l.next {
+		if l.failed = l.history.Append(l.events[l.unsaved-l.first]); l.failed != nil {
+			return
+		}
+		l.unsaved++
+	}
 }
 
 // NewLog makes a log; maxBytes <= 0 means DefaultMaxBytes. Redactors run in
@@ -70,6 +110,7 @@ func (l *Log) Add(ctx context.Context, p Payload, before ...Redaction) Event {
 	l.next++
 	l.events = append(l.events, e)
 	l.bytes += size(e)
+	l.save() // before anybody is told
 	l.evict()
 	if l.changed != nil {
 		close(l.changed)

@@ -1,6 +1,6 @@
 //go:build !unix || solaris || illumos || aix
 
-package engine
+package filelock
 
 import (
 	"errors"
@@ -20,5 +20,5 @@ func openLocked(path string, stale time.Duration) (*os.File, error) {
 	if err == nil && time.Since(info.ModTime()) > stale && os.Remove(path) == nil {
 		return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
-	return nil, errClaimed
+	return nil, ErrHeld
 }

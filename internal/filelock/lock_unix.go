@@ -1,6 +1,6 @@
 //go:build unix && !solaris && !illumos && !aix
 
-package engine
+package filelock
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ func openLocked(path string, _ time.Duration) (*os.File, error) {
 	case err == nil:
 		return f, nil
 	case errors.Is(err, syscall.EWOULDBLOCK):
-		err = errClaimed
+		err = ErrHeld
 	default:
 		err = fmt.Errorf("lock %s: %w", path, err)
 	}
