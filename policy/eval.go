@@ -28,6 +28,13 @@ func (s *Set) guarded(ctx context.Context, work func(context.Context) permission
 	if n := s.guard.stuck.Load(); n >= maxStuck {
 		return s.refuse("engine.stuck", fmt.Sprintf("%d policy evaluations ignore their deadline; restart the server and look at the policies", n))
 	}
+	if err := s.turns.take(ctx); err != nil {
+		if ctx.Err() != nil {
+			return s.overdue(ctx)
+		}
+		return s.refuse("engine.busy", "the policies are busy: "+err.Error())
+	}
+	defer s.turns.give()
 	d, late := watch(ctx, &s.guard, s.options.Deadline, watchdogGrace, func(ctx context.Context) permission.Decision {
 		return s.safely(ctx, work)
 	})

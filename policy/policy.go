@@ -64,6 +64,7 @@ type Set struct {
 	revision  string
 	revisions revisionInput     // by layer, for documents
 	byLayer   map[string]string // the same for decisions; never changed
+	turns     turns
 	guard     guard
 	maskGuard guard
 
@@ -88,7 +89,7 @@ var (
 // Load compiles the built-in profile and the policies of the organisation and
 // the user. An error names the file, line and column of what is wrong.
 func Load(ctx context.Context, o Options) (*Set, error) {
-	s := &Set{options: o}
+	s := &Set{options: o, turns: newTurns()}
 	if err := s.defaults(); err != nil {
 		return nil, err
 	}

@@ -126,7 +126,12 @@ func (s *Set) planOf(ctx context.Context, l *layer, input ast.Value) ([]planEdit
 		edits []planEdit
 		err   error
 	}
-	a, late := watch(context.WithoutCancel(ctx), &s.planGuard, s.options.Deadline, watchdogGrace, func(ctx context.Context) (a answer) {
+	ctx = context.WithoutCancel(ctx)
+	if err := s.turns.take(ctx); err != nil {
+		return nil, fmt.Errorf("plan of the %s policies: %w", l.name, err)
+	}
+	defer s.turns.give()
+	a, late := watch(ctx, &s.planGuard, s.options.Deadline, watchdogGrace, func(ctx context.Context) (a answer) {
 		defer func() {
 			if p := recover(); p != nil {
 				a = answer{err: fmt.Errorf("plan of the %s policies: panic: %v", l.name, p)}
