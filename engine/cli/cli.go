@@ -1,21 +1,28 @@
-// Package cli starts one CLI process, frames its stdio as JSON lines and stops
-// it with everything it started.
+// Package cli starts CLI processes, frames their stdio as JSON lines and stops
+// each with everything it started.
 //
-// [Start] returns a [Process]; its owner reads it until an error, and calls
-// [Process.Stop] when it is done. Three goroutines belong to a process: one
-// waits for it to end, one drains stderr, one closes what a surviving child
-// holds open; all end with the process.
+// [StartContext] returns a [Process]; its owner reads it until an error, and calls
+// [Process.Stop] when it is done. Two goroutines belong to a process: one waits
+// for it to end and closes what a surviving child holds open, one drains stderr;
+// both end with the process.
+//
+// [Sweep] ends what a server that crashed left behind, as a [Registry] tells it,
+// and [SweepDescendants] what was handed to a sub-reaper.
+//
+// What is found of a session differs. On Linux: everything below its process by
+// parent links, groups and sessions of terminals, and everything that kept its
+// environment; what cleared it, left its group and lost its parents before a stop
+// looked is known to a sub-reaper only. On Windows a Job Object holds all. On macOS
+// and BSD there is neither: see processes in proc_bsd.go.
 package cli
 
 import (
 	"bufio"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"time"
 )
@@ -24,12 +31,10 @@ import (
 const (
 	DefaultMaxLine = 16 << 20         // bytes of one line
 	StderrKept     = 64 << 10         // newest bytes of stderr kept
+	readBuffer     = 16 << 10         // bytes read of stdout at once
 	writeTimeout   = 10 * time.Second // a CLI that does not read for so long is broken
 	drainAfterExit = time.Second      // how long output is read after the process ended
 )
-
-// ErrLineTooLong is returned by Read for a line over the bound.
-var ErrLineTooLong = errors.New("line too long")
 
 // MarkerEnv names the variable that marks every process of a session, so that
 // one that left its group and its parent can still be found.
@@ -57,8 +62,11 @@ type Cover interface {
 
 // Process is a running CLI. Read is for one goroutine; all else may be called from any.
 type Process struct {
-	cmd    *exec.Cmd
-	marker string
+	cmd      *exec.Cmd
+	family   *family // for start, then for the one goroutine that stops
+	entry    Entry
+	registry *Registry
+	tree     tree // what this system keeps of a process and its children
 
 	stdin   *os.File
 	stdout  *os.File
@@ -67,150 +75,133 @@ type Process struct {
 	stderr  ring
 	drained chan struct{} // closed when stderr was read to its end
 
-	write     sync.Mutex
-	closeOnce sync.Once
-	stopOnce  sync.Once
-	done      chan struct{} // closed when the process has ended
-	stopped   chan struct{} // closed when Stop is through
-	exit      error         // valid after done
+	begun        func() // gives the place in the start queue back; more than once is fine
+	write        sync.Mutex
+	writeTimeout time.Duration
+	closeOnce    sync.Once
+	stopOnce     sync.Once
+	done         chan struct{} // closed when the process has ended
+	stopped      chan struct{} // closed when Stop is through
+	left         error         // valid after stopped
+
+	life   sync.Mutex // held to signal the group, and to reap
+	reaped bool       // the process's id and its group's may mean another
 }
 
-// Start starts the program. The error names it.
-func Start(c Command) (*Process, error) {
+// Start is [StartContext] without a context.
+func Start(c Command) (*Process, error) { return StartContext(context.Background(), c) }
+
+// StartContext starts the program. Starts wait in line, first come, first served:
+// at most two for each core are between their start and the first output, or their
+// fifth second. ctx ends the wait and not the process. The error names the program;
+// it is [ErrLimit] where too many wait or the system has no files or processes left.
+// A process that cannot be registered is ended, and that is an error.
+func StartContext(ctx context.Context, c Command) (*Process, error) {
+	p, err := startQueued(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.Path, explained(err))
+	}
+	return p, nil
+}
+
+func startQueued(ctx context.Context, c Command) (*Process, error) {
+	leave, err := starts.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := newProcess(c)
+	hold := time.AfterFunc(startHold, leave)
+	p.begun = func() {
+		hold.Stop()
+		leave()
+	}
+	errR, err := p.start()
+	if err != nil {
+		p.begun()
+		return nil, err
+	}
+	if err := p.registry.add(p.entry); err != nil {
+		p.registry = nil
+		return nil, errors.Join(fmt.Errorf("ended again, since it could not be noted: %w", err), p.discard(errR))
+	}
+	go p.reap(errR)  // ends a second after the process
+	go p.drain(errR) // ends at EOF, or when reap closes errR
+	return p, nil
+}
+
+func newProcess(c Command) *Process {
+	run := newRun()
 	p := &Process{
-		marker: c.Marker, maxLine: c.MaxLine,
+		maxLine: c.MaxLine, registry: c.Registry, writeTimeout: writeTimeout,
 		done: make(chan struct{}), stopped: make(chan struct{}), drained: make(chan struct{}),
 		stderr: ring{cover: c.Stderr},
+		entry:  Entry{Boot: bootID(), Session: c.Marker, Run: run},
+		family: &family{marks: []string{MarkerEnv + "=" + c.Marker, RunEnv + "=" + run}},
 	}
 	if p.maxLine <= 0 {
 		p.maxLine = DefaultMaxLine
 	}
 	p.cmd = exec.Command(c.Path, c.Args...)
 	p.cmd.Dir = c.Dir
-	p.cmd.Env = append(append([]string(nil), c.Env...), MarkerEnv+"="+c.Marker)
-	setGroup(p.cmd)
-	if err := p.start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", c.Path, err)
-	}
-	return p, nil
+	p.cmd.Env = append(append([]string(nil), c.Env...), p.family.marks...)
+	prepare(p.cmd)
+	return p
 }
 
-func (p *Process) start() error {
-	var files []*os.File
-	undo := func(err error) error {
+// start starts the program and learns who it is; on an error nothing is left.
+func (p *Process) start() (errR *os.File, err error) {
+	spawn(func() { errR, err = p.launch() })
+	if err != nil {
+		return nil, err
+	}
+	p.reader = bufio.NewReaderSize(p.stdout, readBuffer)
+	pid := p.PID()
+	begun, err := startOf(pid)
+	p.family.root = member{pid, begun}
+	p.entry.PID, p.entry.Start, p.entry.Group = pid, begun, pid
+	if err == nil {
+		err = p.adopt()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("look at process %d: %w", pid, err), p.discard(errR))
+	}
+	return errR, nil
+}
+
+// launch makes the pipes and the process. It runs in the spawner, so that the
+// ends of one start only are open twice.
+func (p *Process) launch() (errR *os.File, err error) {
+	var ends [6]*os.File // a reader and a writer for each of the three
+	closeAll := func(files []*os.File) {
 		for _, f := range files {
-			f.Close()
+			if f != nil {
+				f.Close()
+			}
 		}
-		return err
 	}
-	pipe := func() (r, w *os.File, err error) {
-		r, w, err = os.Pipe()
-		if err == nil {
-			files = append(files, r, w)
-		}
-		return r, w, err
+	for i := 0; i < len(ends) && err == nil; i += 2 {
+		ends[i], ends[i+1], err = os.Pipe()
 	}
-	inR, inW, err := pipe()
+	if err == nil {
+		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = ends[0], ends[3], ends[5]
+		err = p.cmd.Start()
+	}
 	if err != nil {
-		return undo(err)
+		closeAll(ends[:])
+		return nil, err
 	}
-	outR, outW, err := pipe()
-	if err != nil {
-		return undo(err)
-	}
-	errR, errW, err := pipe()
-	if err != nil {
-		return undo(err)
-	}
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inR, outW, errW
-	if err := spawn(p.cmd); err != nil {
-		return undo(err)
-	}
-	for _, f := range []*os.File{inR, outW, errW} {
-		f.Close() // the child has its own
-	}
-	p.stdin, p.stdout = inW, outR
-	p.reader = bufio.NewReaderSize(outR, 64<<10)
-	go p.reap(errR)  // ends with the process
-	go p.drain(errR) // ends at EOF, or when reap closes errR
-	return nil
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = nil, nil, nil
+	closeAll([]*os.File{ends[0], ends[3], ends[5]}) // the child has its own
+	p.stdin, p.stdout = ends[1], ends[2]
+	return ends[4], nil
 }
 
-func (p *Process) drain(errR *os.File) {
-	defer close(p.drained)
-	io.Copy(&p.stderr, errR)
-	p.stderr.close()
+// discard ends a process that nobody got to know.
+func (p *Process) discard(errR *os.File) error {
+	go p.reap(errR)
+	go p.drain(errR)
+	return p.Kill()
 }
-
-// reap waits for the process itself, not for EOF: a child may hold the pipes.
-func (p *Process) reap(errR *os.File) {
-	p.exit = p.cmd.Wait()
-	deadline := time.Now().Add(drainAfterExit)
-	p.stdout.SetReadDeadline(deadline)
-	errR.SetReadDeadline(deadline)
-	p.CloseStdin()
-	close(p.done)
-	time.Sleep(drainAfterExit)
-	errR.Close()
-}
-
-// Read returns the next line without its newline; empty lines are skipped. It
-// fails with io.EOF at the end of output, ErrLineTooLong for a line over the bound.
-func (p *Process) Read() (json.RawMessage, error) {
-	for {
-		line, err := p.line()
-		if err != nil {
-			return nil, err
-		}
-		if len(line) > 0 {
-			return line, nil
-		}
-	}
-}
-
-func (p *Process) line() ([]byte, error) {
-	var line []byte
-	for {
-		part, err := p.reader.ReadSlice('\n')
-		if len(line)+len(part) > p.maxLine {
-			return nil, fmt.Errorf("read from CLI: %w: over %d bytes", ErrLineTooLong, p.maxLine)
-		}
-		line = append(line, part...)
-		switch {
-		case err == nil:
-			return trim(line), nil
-		case errors.Is(err, bufio.ErrBufferFull):
-		case len(trim(line)) > 0 && errors.Is(err, io.EOF):
-			return trim(line), nil
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, io.EOF // the process has ended; a child kept the pipe
-		default:
-			return nil, err
-		}
-	}
-}
-
-func trim(b []byte) []byte {
-	for len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r') {
-		b = b[:len(b)-1]
-	}
-	return b
-}
-
-// Write sends one line. It gives up after ten seconds without a reader.
-func (p *Process) Write(line json.RawMessage) error {
-	p.write.Lock()
-	defer p.write.Unlock()
-	p.stdin.SetWriteDeadline(time.Now().Add(writeTimeout)) // not on every platform; then a write can wait until Stop
-	if _, err := p.stdin.Write(append(line[:len(line):len(line)], '\n')); err != nil {
-		p.CloseStdin() // a line was cut: nothing may follow it, and later writes fail at once
-		return fmt.Errorf("write to CLI: %w", err)
-	}
-	return nil
-}
-
-// CloseStdin tells the CLI that no more messages come.
-func (p *Process) CloseStdin() { p.closeOnce.Do(func() { p.stdin.Close() }) }
 
 // PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
@@ -226,53 +217,4 @@ func (p *Process) Exit() string {
 	default:
 		return ""
 	}
-}
-
-// Stderr returns the newest bytes of stderr that [Command].Stderr left, at most
-// StderrKept. Of a process that has ended it waits for the last ones.
-func (p *Process) Stderr() string {
-	select {
-	case <-p.done:
-		<-p.drained // a second at most, see reap
-	default:
-	}
-	return strings.TrimSpace(strings.ToValidUTF8(p.stderr.String(), "\uFFFD"))
-}
-
-// ring keeps the newest StderrKept bytes written to it, as its cover leaves them.
-type ring struct {
-	cover Cover // for the goroutine that writes
-
-	mu  sync.Mutex
-	buf []byte
-}
-
-func (r *ring) Write(b []byte) (int, error) {
-	if r.cover == nil {
-		r.keep(b)
-	} else {
-		r.keep([]byte(r.cover.Write(string(b))))
-	}
-	return len(b), nil
-}
-
-func (r *ring) close() {
-	if r.cover != nil {
-		r.keep([]byte(r.cover.Close()))
-	}
-}
-
-func (r *ring) keep(b []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.buf = append(r.buf, b...)
-	if over := len(r.buf) - StderrKept; over > 0 {
-		r.buf = append(r.buf[:0], r.buf[over:]...)
-	}
-}
-
-func (r *ring) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return string(r.buf)
 }

@@ -13,13 +13,17 @@ import (
 
 	"github.com/gatehouse-mcp/gatehouse/engine/cli"
 	"github.com/gatehouse-mcp/gatehouse/engine/cli/script"
+	"github.com/gatehouse-mcp/gatehouse/internal/testleak"
 )
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "scripted-cli" {
 		os.Exit(script.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	if len(os.Args) > 2 && os.Args[1] == "misbehave" {
+		os.Exit(helper(os.Args[2:]))
+	}
+	os.Exit(testleak.Run(m, "cli.init.func")) // the one locked spawner is permanent
 }
 
 func start(t *testing.T, scenario string, maxLine int) (*cli.Process, string) {
@@ -36,7 +40,7 @@ func start(t *testing.T, scenario string, maxLine int) (*cli.Process, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.Stop)
+	t.Cleanup(func() { p.Stop() })
 	return p, dir
 }
 
@@ -62,11 +66,10 @@ func TestReadWriteStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	readUntil(t, p, `"result"`)
-	began := time.Now()
-	p.Stop()
-	p.Stop() // twice is fine
-	if p.Exit() != "exit status 0" || time.Since(began) > time.Second {
-		t.Errorf("exit %q after %s", p.Exit(), time.Since(began))
+	for range 2 { // twice is fine
+		if err := p.Stop(); err != nil || p.Exit() != "exit status 0" {
+			t.Errorf("exit %q, %v", p.Exit(), err)
+		}
 	}
 	if _, err := p.Read(); err == nil {
 		t.Error("read after the end succeeded")
@@ -74,17 +77,50 @@ func TestReadWriteStop(t *testing.T) {
 }
 
 func TestLineTooLong(t *testing.T) {
-	p, _ := start(t, `{"turns":[[{"oversized_bytes":300000}]]}`, 100_000)
+	for _, step := range []string{`{"oversized_bytes":300000}`, `{"unended_bytes":300000}`} {
+		p, _ := start(t, `{"turns":[[`+step+`]]}`, 100_000)
+		if err := p.Write(json.RawMessage(prompt)); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		for err == nil {
+			_, err = p.Read()
+		}
+		if !errors.Is(err, cli.ErrLineTooLong) {
+			t.Errorf("%s: read: %v, want ErrLineTooLong", step, err)
+		}
+		p.Kill()
+	}
+}
+
+// Lines of all lengths come as they were sent, whatever pieces they are kept in.
+func TestLongLines(t *testing.T) {
+	sizes := []int{1, 16 << 10, 256<<10 - 1, 256 << 10, 300_000, 3 << 20}
+	p, _ := start(t, `{"turns":[[`+oversized(sizes)+`]]}`, 0)
 	if err := p.Write(json.RawMessage(prompt)); err != nil {
 		t.Fatal(err)
 	}
-	for {
-		if _, err := p.Read(); errors.Is(err, cli.ErrLineTooLong) {
-			return
-		} else if err != nil {
-			t.Fatalf("read: %v, want ErrLineTooLong", err)
+	for len(sizes) > 0 {
+		line, err := p.Read()
+		if err != nil {
+			t.Fatalf("%v, before %d bytes", err, sizes[0])
 		}
+		if !strings.Contains(string(line), `"xx`) && sizes[0] > 1 || !strings.Contains(string(line), `"assistant"`) {
+			continue
+		}
+		if !json.Valid(line) || strings.Count(string(line), "x") < sizes[0] {
+			t.Errorf("a line of %d bytes came as %d", sizes[0], len(line))
+		}
+		sizes = sizes[1:]
 	}
+}
+
+func oversized(sizes []int) string {
+	var steps []string
+	for _, n := range sizes {
+		steps = append(steps, `{"oversized_bytes":`+strconv.Itoa(n)+`}`)
+	}
+	return strings.Join(steps, ",")
 }
 
 func TestStderrIsKept(t *testing.T) {
@@ -93,14 +129,13 @@ func TestStderrIsKept(t *testing.T) {
 		t.Errorf("read: %v, want EOF", err)
 	}
 	<-p.Done()
-	time.Sleep(50 * time.Millisecond) // stderr is drained beside the wait
 	if p.Exit() != "exit status 4" || p.Stderr() != "no login" {
 		t.Errorf("exit %q, stderr %q", p.Exit(), p.Stderr())
 	}
 }
 
 // A CLI that ignores everything, with a child in a session of its own that
-// holds the pipes, is gone within the ladder's time.
+// holds the pipes, is gone in the end; TestLadder holds the time it takes.
 func TestStopOfAStubbornTree(t *testing.T) {
 	p, dir := start(t, `{"ignore_sigterm":true,"ignore_sigint":true,"ignore_interrupt":true,"ignore_stdin_close":true,
 		"turns":[[{"spawn_child":{"pid_file":"${CWD}/pid"}},{"text":"up"},{"wait_interrupt":true}]]}`, 0)
@@ -116,10 +151,8 @@ func TestStopOfAStubbornTree(t *testing.T) {
 	if err != nil || !alive(child) {
 		t.Fatalf("child %q is not alive: %v", raw, err)
 	}
-	began := time.Now()
-	p.Stop()
-	if took := time.Since(began); took > 8*time.Second {
-		t.Errorf("stop took %s", took)
+	if err := p.Stop(); err != nil {
+		t.Error(err)
 	}
 	if alive(child) {
 		t.Errorf("child %d lives on", child)
@@ -138,7 +171,7 @@ func TestEndWhileAChildHoldsThePipe(t *testing.T) {
 			break
 		}
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > time.Minute { // the child lives for five
 		t.Errorf("the end was seen after %s", took)
 	}
 	<-p.Done()

@@ -2,134 +2,236 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 )
 
-// setParentDeath makes the kernel end the CLI when the server dies.
-func setParentDeath(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
+// Bounds of what is read of one process. The kernel allows an environment of six
+// megabytes at most.
+const (
+	maxStat        = 4 << 10
+	maxEnvironment = 8 << 20
+)
 
-var spawner = sync.OnceValue(func() chan func() {
-	work := make(chan func())
-	go func() { // lives as long as the server: the parent-death signal belongs to this thread
-		runtime.LockOSThread()
-		for f := range work {
-			f()
+// passes bounds how often the list of ids is taken anew for one table.
+const passes = 5
+
+// processes lists who lives. A process whose environment cannot be read, such as
+// another user's, has no marks. Whoever was listed and then not found may have
+// forked and ended in between, so the list is taken anew for those not seen yet;
+// settled says that in the end nobody was missed like that.
+func processes() (list []proc, settled bool, err error) {
+	buf := make([]byte, maxStat)
+	seen := make(map[int]bool)
+	var env environ
+	for range passes {
+		ids, err := pids()
+		if err != nil {
+			return nil, false, err
 		}
-	}()
-	return work
-})
-
-// spawn starts cmd from the one locked thread.
-func spawn(cmd *exec.Cmd) error {
-	done := make(chan error)
-	spawner() <- func() { done <- cmd.Start() }
-	return <-done
-}
-
-// member is a process by id and start time, so that a reused id is not mistaken for it.
-type member struct {
-	pid   int
-	start string
-}
-
-type procInfo struct {
-	member
-	parent int
-	zombie bool
-}
-
-// descendants lists what root started, by parent links and by the marker in the
-// environment, without root itself.
-func descendants(root int, marker string) []member {
-	all := processes()
-	children := make(map[int][]procInfo)
-	for _, p := range all {
-		children[p.parent] = append(children[p.parent], p)
-	}
-	found := make(map[int]member)
-	var walk func(pid int)
-	walk = func(pid int) {
-		for _, c := range children[pid] {
-			if _, seen := found[c.pid]; !seen {
-				found[c.pid] = c.member
-				walk(c.pid)
+		vanished := false
+		for _, pid := range ids {
+			if seen[pid] {
+				continue
+			}
+			seen[pid] = true
+			p, err := stat(pid, buf)
+			if err == nil {
+				p.marks, err = env.read(pid)
+			}
+			switch {
+			case noFiles(err):
+				return nil, false, err // else a sweep would take those not seen for dead
+			case err == nil:
+				list = append(list, p)
+			default:
+				vanished = true
 			}
 		}
-	}
-	walk(root)
-	for _, p := range all {
-		if p.pid != root && p.pid != os.Getpid() && !p.zombie && marked(p.pid, marker) {
-			found[p.pid] = p.member
-			walk(p.pid)
+		if !vanished {
+			return list, true, nil
 		}
 	}
-	list := make([]member, 0, len(found))
-	for _, m := range found {
-		list = append(list, m)
+	return list, false, nil
+}
+
+func pids() (list []int, err error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			list = append(list, pid)
+		}
+	}
+	if err == nil && len(list) == 0 {
+		err = errors.New("/proc shows none")
+	}
+	return list, err
+}
+
+var errDead = errors.New("dead")
+
+// Fields of /proc/PID/stat after the name; see proc(5), less three.
+const (
+	statState   = 0
+	statParent  = 1
+	statGroup   = 2
+	statSession = 3
+	statThreads = 17
+	statStart   = 19
+)
+
+// stat reads /proc/PID/stat; the fields follow the last ")" since names may hold
+// anything. Of a dead process that nobody has waited for yet it returns errDead and
+// all the same. One whose first thread is dead and others are not is alive, though
+// it looks alike.
+func stat(pid int, buf []byte) (proc, error) {
+	n, err := readFile("/proc/"+strconv.Itoa(pid)+"/stat", buf)
+	if err != nil {
+		return proc{}, err
+	}
+	fields := bytes.Fields(buf[bytes.LastIndexByte(buf[:n], ')')+1 : n])
+	if len(fields) <= statStart {
+		return proc{}, io.ErrUnexpectedEOF
+	}
+	number := func(i int) int {
+		v, _ := strconv.Atoi(string(fields[i]))
+		return v
+	}
+	if state := fields[statState][0]; (state == 'Z' || state == 'X') && number(statThreads) <= 1 {
+		err = errDead
+	}
+	return proc{
+		member: member{pid, string(fields[statStart])},
+		parent: number(statParent), group: number(statGroup), session: number(statSession),
+	}, err
+}
+
+// readFile fills buf; of a longer file it leaves out the rest.
+func readFile(path string, buf []byte) (n int, err error) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer syscall.Close(fd)
+	for n < len(buf) {
+		m, err := syscall.Read(fd, buf[n:])
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || m == 0 {
+			return n, err
+		}
+		n += m
+	}
+	return n, nil
+}
+
+// environ is the environment of one process after the other.
+type environ struct{ buf []byte }
+
+// read returns the marks of a process; none when it may not be looked at. The
+// error is that it is gone, or that no files are left.
+func (e *environ) read(pid int) (marks []string, err error) {
+	if e.buf == nil {
+		e.buf = make([]byte, 64<<10)
+	}
+	for {
+		n, err := readFile("/proc/"+strconv.Itoa(pid)+"/environ", e.buf)
+		switch {
+		case noFiles(err) || errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ESRCH):
+			return nil, err
+		case err != nil:
+			return nil, nil
+		case n < len(e.buf) || n >= maxEnvironment:
+			return marksIn(e.buf[:n]), nil
+		}
+		e.buf = make([]byte, 4*len(e.buf))
+	}
+}
+
+// marksIn returns every entry that marks a session or a run; there can be several.
+func marksIn(env []byte) (list []string) {
+	for _, name := range [][]byte{[]byte(MarkerEnv + "="), []byte(RunEnv + "=")} {
+		for rest := env; ; {
+			at := bytes.Index(rest, name)
+			if at < 0 {
+				break
+			}
+			value, _, _ := bytes.Cut(rest[at:], []byte{0})
+			if begin := len(env) - len(rest) + at; begin == 0 || env[begin-1] == 0 {
+				list = append(list, string(value))
+			}
+			rest = rest[at+len(name):]
+		}
 	}
 	return list
 }
 
-func processes() []procInfo {
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		return nil
+// startOf returns when a process started, in clock ticks since the machine did.
+func startOf(pid int) (string, error) {
+	p, err := stat(pid, make([]byte, maxStat))
+	if errors.Is(err, errDead) {
+		err = nil
 	}
-	list := make([]procInfo, 0, len(dirs))
-	for _, d := range dirs {
-		if p, ok := stat(d); ok {
-			list = append(list, p)
-		}
-	}
-	return list
+	return p.start, err
 }
 
-// stat reads /proc/PID/stat; the fields follow the last ")" since names may hold anything.
-func stat(dir string) (procInfo, bool) {
-	raw, err := os.ReadFile(filepath.Join(dir, "stat"))
+// bootID names the run of the machine and the namespace that pids count in. Where
+// the system does not tell, nothing of an earlier run is ended.
+var bootID = sync.OnceValue(func() string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	space, err2 := os.Readlink("/proc/self/ns/pid")
+	if err != nil || err2 != nil {
+		return "unknown-" + newRun() // equals no other
+	}
+	return strings.TrimSpace(string(boot)) + " " + space
+})
+
+// kill ends a process that still is the member. The handle is taken before the
+// look, so that the signal cannot reach another one.
+func kill(m member) fate {
+	p, err := os.FindProcess(m.pid)
 	if err != nil {
-		return procInfo{}, false
+		return gone
 	}
-	i := bytes.LastIndexByte(raw, ')')
-	fields := strings.Fields(string(raw[i+1:]))
-	pid, err := strconv.Atoi(filepath.Base(dir))
-	if err != nil || len(fields) < 20 {
-		return procInfo{}, false
+	defer p.Release()
+	if now, err := stat(m.pid, make([]byte, maxStat)); err != nil || now.member != m {
+		return gone
 	}
-	parent, _ := strconv.Atoi(fields[1])
-	return procInfo{member{pid, fields[19]}, parent, fields[0] == "Z"}, true
+	if !sameUser(m.pid) {
+		return foreign
+	}
+	switch err := p.Signal(syscall.SIGKILL); {
+	case err == nil:
+		return killed
+	case errors.Is(err, syscall.EPERM):
+		return foreign
+	}
+	return gone
 }
 
-func marked(pid int, marker string) bool {
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+// sameUser reports whether the process is this user's, also for root, who could
+// end any: its real or saved id is ours.
+func sameUser(pid int) bool {
+	buf := make([]byte, maxStat)
+	n, err := readFile("/proc/"+strconv.Itoa(pid)+"/status", buf)
 	if err != nil {
 		return false
 	}
-	want := MarkerEnv + "=" + marker
-	for v := range bytes.SplitSeq(env, []byte{0}) {
-		if string(v) == want {
-			return true
-		}
-	}
-	return false
-}
-
-// kill ends every member that still is the process it was, and returns how many lived.
-func kill(tree []member) (alive int) {
-	for _, m := range tree {
-		p, ok := stat("/proc/" + strconv.Itoa(m.pid))
-		if !ok || p.zombie || p.start != m.start {
-			continue
-		}
-		alive++
-		syscall.Kill(m.pid, syscall.SIGKILL)
-	}
-	return alive
+	_, rest, _ := strings.Cut(string(buf[:n]), "\nUid:")
+	line, _, _ := strings.Cut(rest, "\n")
+	ids := strings.Fields(line) // real, effective, saved, of the file system
+	ours := []string{strconv.Itoa(os.Getuid()), strconv.Itoa(os.Geteuid())}
+	return len(ids) == 4 && (slices.Contains(ours, ids[0]) || slices.Contains(ours, ids[2]))
 }

@@ -7,20 +7,44 @@ import (
 	"syscall"
 )
 
-func (p *Process) signalInterrupt() { syscall.Kill(p.PID(), syscall.SIGINT) }
-func (p *Process) signalTerminate() { syscall.Kill(-p.PID(), syscall.SIGTERM) }
+func prepare(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	setParentDeath(cmd.SysProcAttr)
+}
 
-// killGroup also ends the process itself. A group id stays reserved while a
-// member lives, so this never reaches a stranger before the sweep is over.
-func (p *Process) killGroup() {
-	select {
-	case <-p.done:
-	default:
-		syscall.Kill(-p.PID(), syscall.SIGKILL)
+func (p *Process) signalInterrupt() { p.cmd.Process.Signal(syscall.SIGINT) }
+func (p *Process) signalTerminate() { p.signalGroup(syscall.SIGTERM) }
+
+// freeze keeps the process and its group from doing, or starting, another thing
+// while it is looked at.
+func (p *Process) freeze() { p.signalGroup(syscall.SIGSTOP) }
+
+func (p *Process) killGroup() { p.signalGroup(syscall.SIGKILL) }
+
+// signalGroup signals the process and its group while their id is theirs.
+func (p *Process) signalGroup(s syscall.Signal) {
+	p.life.Lock()
+	defer p.life.Unlock()
+	if !p.reaped {
+		syscall.Kill(-p.PID(), s)
 	}
 }
 
-func setGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	setParentDeath(cmd.SysProcAttr)
+// killGroup ends a group of another start.
+func killGroup(group int) { syscall.Kill(-group, syscall.SIGKILL) }
+
+// wait returns when the process has ended, and takes its status.
+func (p *Process) wait() {
+	if p.awaitEnd() {
+		p.life.Lock()
+		defer p.life.Unlock()
+		syscall.Kill(-p.PID(), syscall.SIGKILL) // as long as the dead one keeps its group's id for it
+		p.cmd.Wait()                            // at once
+		p.reaped = true
+		return
+	}
+	p.cmd.Wait()
+	p.life.Lock()
+	defer p.life.Unlock()
+	p.reaped = true
 }

@@ -1,62 +1,104 @@
 package cli
 
 import (
+	"context"
+	"fmt"
 	"time"
 )
 
 // The stop ladder: each step waits this long for the process to end before the
 // next. With the second the engine gives its interrupt request, a stop takes
-// at most eight seconds.
+// at most eight seconds, on a machine that is not overloaded.
 const (
 	afterStdin  = 2 * time.Second // the CLI writes its transcript at end of input
 	afterSIGINT = 1500 * time.Millisecond
 	afterTERM   = 1500 * time.Millisecond
-	sweepFor    = 2 * time.Second
-	sweepPause  = 20 * time.Millisecond
 )
 
 // Stop ends the process and everything it started: close stdin, SIGINT, SIGTERM
 // to its group, SIGKILL to the group and all descendants until none is left. It
-// returns when that is done; further calls wait for the first.
-func (p *Process) Stop() {
-	p.stopOnce.Do(func() {
-		defer close(p.stopped)
-		p.ladder()
-	})
+// returns when that is done, or [ErrLeft] about two seconds after the last
+// step. Further calls wait for the first and return the same.
+func (p *Process) Stop() error {
+	p.stopOnce.Do(func() { p.end(p.climb) })
 	<-p.stopped
+	return p.left
 }
 
 // Kill is Stop without the ladder: the process does not get to do another thing.
-func (p *Process) Kill() {
-	p.killGroup() // also when a Stop is under way
-	p.stopOnce.Do(func() {
-		defer close(p.stopped)
-		p.sweep(descendants(p.PID(), p.marker))
-		<-p.done
-		p.stdout.Close()
-	})
+func (p *Process) Kill() error {
+	p.freeze()
+	p.stopOnce.Do(func() { p.end(nil) })
+	p.killGroup() // a Stop is under way: it need not wait for the next step
 	<-p.stopped
+	return p.left
 }
 
-func (p *Process) ladder() {
-	tree := descendants(p.PID(), p.marker) // before parents die and links are lost
-	p.CloseStdin()
-	for _, step := range []struct {
-		wait time.Duration
-		next func()
-	}{
-		{afterStdin, p.signalInterrupt},
-		{afterSIGINT, p.signalTerminate},
-		{afterTERM, func() {}},
-	} {
-		if p.ended(step.wait) {
-			break
-		}
-		step.next()
+// end runs the steps, nil: none, and then ends what is left.
+func (p *Process) end(steps func()) {
+	defer close(p.stopped)
+	p.look() // before parents die and links are lost
+	if steps != nil {
+		steps()
 	}
-	p.sweep(tree)
-	<-p.done
+	if steps != nil && p.Exit() == "" {
+		p.freeze()
+		p.look()
+	}
+	p.killGroup()
+	_, err := system.sweep(p.family)
+	if !p.ended(sweepFor) && err == nil {
+		err = fmt.Errorf("%w: pid %d was killed and has not ended", ErrLeft, p.PID())
+	}
+	p.begun()
 	p.stdout.Close()
+	if p.close(); err != nil {
+		p.left = fmt.Errorf("stop session %s: %w", p.entry.Session, err)
+		return // the registry keeps it, for a later sweep
+	}
+	p.registry.remove(p.entry)
+}
+
+// look remembers who belongs to the session. An error is no reason to wait: the
+// sweep tells if it persists.
+func (p *Process) look() {
+	ctx, cancel := context.WithTimeout(context.Background(), afterTERM)
+	defer cancel()
+	if t, err := system.table(ctx); err == nil {
+		p.family.living(t)
+	}
+}
+
+func (p *Process) climb() {
+	ladder{
+		ended:     p.ended,
+		stdin:     func() { go p.CloseStdin() }, // where writes have no deadline it waits for one under way
+		interrupt: p.signalInterrupt,
+		terminate: p.signalTerminate,
+	}.climb()
+}
+
+// ladder is the soft steps of a stop.
+type ladder struct {
+	ended                       func(time.Duration) bool // within that time
+	stdin, interrupt, terminate func()
+}
+
+// climb takes one step after the other until the process has ended.
+func (l ladder) climb() {
+	for _, step := range []struct {
+		do   func()
+		wait time.Duration
+	}{
+		{l.stdin, afterStdin},
+		{l.interrupt, afterSIGINT},
+		{l.terminate, afterTERM},
+	} {
+		step.do()
+		if l.ended(step.wait) {
+			return
+		}
+	}
 }
 
 func (p *Process) ended(wait time.Duration) bool {
@@ -67,18 +109,5 @@ func (p *Process) ended(wait time.Duration) bool {
 		return true
 	case <-timer.C:
 		return false
-	}
-}
-
-// sweep kills until nothing that belongs to the session is left, for at most sweepFor.
-func (p *Process) sweep(tree []member) {
-	deadline := time.Now().Add(sweepFor)
-	for {
-		p.killGroup()
-		left := kill(append(tree, descendants(p.PID(), p.marker)...))
-		if left == 0 || time.Now().After(deadline) {
-			return
-		}
-		time.Sleep(sweepPause)
 	}
 }

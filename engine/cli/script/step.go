@@ -25,6 +25,7 @@ type Step struct {
 	Interrupt  bool      `json:"wait_interrupt,omitempty"`  // blocks until the turn is interrupted or stdin ends
 	Raw        *string   `json:"raw,omitempty"`             // a line written as it is
 	Oversized  int       `json:"oversized_bytes,omitempty"` // a valid frame of about this many bytes
+	Unended    int       `json:"unended_bytes,omitempty"`   // this many bytes and no newline
 	Flood      int       `json:"flood,omitempty"`           // this many text frames
 	SpawnChild *Child    `json:"spawn_child,omitempty"`
 
@@ -112,7 +113,7 @@ func (s Step) count() int {
 	for _, set := range []bool{
 		s.Text != "", s.Thinking != "", s.Partial != nil, s.Tool != nil, s.Parallel != nil, s.Agent != nil,
 		s.Result != nil, s.APIRetry != nil, s.Reveal != "", s.SleepMS > 0, s.Stderr != "", s.Exit != nil, s.Interrupt,
-		s.Raw != nil, s.Oversized > 0, s.Flood > 0, s.SpawnChild != nil, s.Frame != nil, s.Request != nil,
+		s.Raw != nil, s.Oversized > 0, s.Unended > 0, s.Flood > 0, s.SpawnChild != nil, s.Frame != nil, s.Request != nil,
 		s.Elicitation != nil, s.MCPMessage != nil,
 	} {
 		if set {

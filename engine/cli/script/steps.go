@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -106,6 +107,10 @@ func (p *process) misbehave(a *actor, s Step) error {
 		p.sendLine([]byte(*s.Raw + "\n"))
 	case s.Oversized > 0:
 		p.assistant(a, textBlock(strings.Repeat("x", s.Oversized)))
+	case s.Unended > 0:
+		for piece := 1 << 20; s.Unended > 0; s.Unended -= piece {
+			p.sendLine(bytes.Repeat([]byte("x"), min(piece, s.Unended)))
+		}
 	case s.Flood > 0:
 		return p.flood(a, s.Flood)
 	case s.Frame != nil:

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package cli_test
+
+func fewFiles() int { return 1 }
+
+func crashing(string) int { return 1 }
+
+func reaper(string) int { return 1 }
