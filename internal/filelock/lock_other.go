@@ -1,4 +1,4 @@
-//go:build !unix || solaris || illumos || aix
+//go:build (!unix || solaris || illumos || aix) && !windows
 
 package filelock
 
@@ -8,6 +8,9 @@ import (
 	"os"
 	"time"
 )
+
+// keepsName: a file that is open can be removed.
+const keepsName = false
 
 // openLocked creates the file, which has to be new: there is no lock in the
 // standard library that ends with the process here.
@@ -21,4 +24,9 @@ func openLocked(path string, stale time.Duration) (*os.File, error) {
 		return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
 	return nil, ErrHeld
+}
+
+func held(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// keepsName: a file that is locked can be removed.
+const keepsName = false
+
 // openLocked opens and locks a file; the lock ends with the file, so also with
 // this process, however it ends.
 func openLocked(path string, _ time.Duration) (*os.File, error) {
@@ -28,4 +31,15 @@ func openLocked(path string, _ time.Duration) (*os.File, error) {
 	}
 	f.Close()
 	return nil, err
+}
+
+// held asks for a lock that many can have at once, so that two who look do not
+// take each other for the holder.
+func held(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

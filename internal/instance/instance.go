@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,7 +29,11 @@ type Instance struct {
 	unlock func()
 }
 
-const lockName = "lock"
+// Names in such a folder.
+const (
+	lockName  = "lock"
+	Processes = "processes.jsonl" // the list of the server's processes, see engine/cli
+)
 
 var idForm = regexp.MustCompile(`^\d{8}T\d{6}Z-[0-9a-f]{8}$`)
 
@@ -43,6 +48,21 @@ func Open(state string) (*Instance, error) {
 	if err := private.Folder(servers(state)); err != nil {
 		return nil, fmt.Errorf("server's folder: %w", err)
 	}
+	for range maxTries {
+		i, err := create(state)
+		// Who looks for dead servers may have locked the folder before us, and
+		// removed it again: it was empty.
+		if err == nil || !errors.Is(err, filelock.ErrHeld) && !errors.Is(err, fs.ErrNotExist) {
+			return i, err
+		}
+	}
+	return nil, fmt.Errorf("server's folder below %s: taken away %d times", servers(state), maxTries)
+}
+
+// maxTries bounds how many folders are made for one server.
+const maxTries = 100
+
+func create(state string) (*Instance, error) {
 	var random [4]byte
 	rand.Read(random[:]) // never fails
 	i := &Instance{ID: time.Now().UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(random[:])}
@@ -50,35 +70,40 @@ func Open(state string) (*Instance, error) {
 	if err := os.Mkdir(i.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("server's folder: %w", err)
 	}
-	return i, i.lock()
+	if err := i.Lock(); err != nil {
+		return nil, err
+	}
+	return i, nil
 }
 
-func (i *Instance) lock() (err error) {
-	if i.unlock, err = filelock.Take(filepath.Join(i.Dir, lockName), neverStale); err != nil {
+// Lock takes the folder of a server that is gone, until Close. The error is
+// [filelock.ErrHeld] while the server lives, or somebody cleans up after it.
+func (i *Instance) Lock() error {
+	unlock, err := filelock.Take(filepath.Join(i.Dir, lockName), neverStale)
+	if err != nil {
 		return fmt.Errorf("server's folder %s: %w", i.Dir, err)
 	}
+	i.unlock = unlock
 	return nil
 }
 
 // neverStale is for locks that are held for a server's life, where locks are files.
 const neverStale = 10 * 365 * 24 * time.Hour
 
-// Close unlocks the folder. What is in it stays; an empty one is removed.
+// Close unlocks the folder; further calls do nothing. What is in it stays; an
+// empty one is removed.
 func (i *Instance) Close() {
+	if i.unlock == nil {
+		return
+	}
 	i.unlock()
+	i.unlock = nil
 	os.Remove(i.Dir) // fails unless it is empty, as it should
 }
 
 // Running reports whether the server of a folder that [All] returned lives.
 func (i *Instance) Running() bool {
-	if i.unlock != nil {
-		return true
-	}
-	unlock, err := filelock.Take(filepath.Join(i.Dir, lockName), neverStale)
-	if err == nil {
-		unlock()
-	}
-	return errors.Is(err, filelock.ErrHeld)
+	return i.unlock != nil || filelock.Held(filepath.Join(i.Dir, lockName))
 }
 
 // All lists the folders of all servers, dead ones included, oldest first.
@@ -105,7 +130,7 @@ func Dead(state string) ([]*Instance, error) {
 	all, err := All(state)
 	var dead []*Instance
 	for _, i := range all {
-		if i.lock() == nil {
+		if i.Lock() == nil {
 			dead = append(dead, i)
 		}
 	}

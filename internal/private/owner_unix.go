@@ -23,3 +23,14 @@ func owned(path string, info os.FileInfo, repair bool) error {
 	}
 	return nil
 }
+
+func ownedFile(path string, info os.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok || int(stat.Uid) != os.Geteuid():
+		return fmt.Errorf("file %s: owned by another user; remove it", path)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("file %s: others may open it (mode %04o); run chmod 600 on it", path, info.Mode().Perm())
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+//go:build (unix && !solaris && !illumos && !aix) || windows
+
+package filelock
+
+const endsWithProcess = true

@@ -1,0 +1,45 @@
+package filelock
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// keepsName: nobody can remove or rename a file that is open and shared with
+// nobody.
+const keepsName = true
+
+const sharingViolation syscall.Errno = 32 // ERROR_SHARING_VIOLATION
+
+// openLocked opens a file that nobody else can open meanwhile. The system closes
+// it with this process, however it ends.
+func openLocked(path string, _ time.Duration) (*os.File, error) {
+	return openAlone(path, syscall.OPEN_ALWAYS)
+}
+
+func openAlone(path string, how uint32) (*os.File, error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	const nobody = 0 // what others may do with it
+	handle, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, nobody, nil, how, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	switch {
+	case errors.Is(err, sharingViolation):
+		return nil, ErrHeld
+	case err != nil:
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return os.NewFile(uintptr(handle), path), nil
+}
+
+func held(path string) bool {
+	f, err := openAlone(path, syscall.OPEN_EXISTING)
+	if err == nil {
+		f.Close()
+	}
+	return errors.Is(err, ErrHeld)
+}
