@@ -1,7 +1,9 @@
 // Package event keeps a session's ordered history, redacted on the way in.
 //
 // [Log.Append] is the only way in: the payload passes the [Redactor] before it
-// gets a number, is stored or wakes a reader. [Log.After] reads a page.
+// gets a number, is stored or wakes a reader. [Log.After] reads a page. With
+// [Log.Keep] a log writes to a [History], which a [Store] keeps beyond the process;
+// memory then holds the newest events, and older ones are read from there.
 package event
 
 import (
@@ -30,7 +32,7 @@ func (k Kind) Terminal() bool { return k == Result || k == Error }
 
 // Event is one entry. It is immutable once appended.
 type Event struct {
-	ID         int64           `json:"id"` // from 0, without gaps
+	ID         int64           `json:"id"` // from 0; one is left out only where events were lost
 	Type       Kind            `json:"type"`
 	Data       json.RawMessage `json:"data"` // a JSON object
 	Timestamp  time.Time       `json:"timestamp"`
@@ -48,6 +50,6 @@ type Redaction struct {
 type Page struct {
 	Events    []Event
 	Next      int64  // cursor for the next read
-	ResetTo   *int64 // set when the cursor asked for was evicted: the lowest id still kept
+	ResetTo   *int64 // set when the id asked for is not kept, or lost: where the page begins instead
 	Truncated bool   // more events are there than were asked for
 }

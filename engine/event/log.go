@@ -3,6 +3,7 @@ package event
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,8 +11,12 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/internal/rawjson"
 )
 
-// DefaultMaxBytes bounds the payload bytes a Log keeps in memory.
-const DefaultMaxBytes = 4 << 20
+// Bounds of what a Log keeps in memory, in bytes of payload.
+const (
+	DefaultMaxBytes = 4 << 20 // without a history
+	KeptMaxBytes    = 1 << 20 // the default with one, from which older events are read
+	UnsavedMaxBytes = 4 << 20 // at least, while the history cannot be written to
+)
 
 // entryOverhead is what an entry costs beside its payload, so that many empty
 // events are bounded too.
@@ -20,67 +25,41 @@ const entryOverhead = 96
 // Log is one session's history. It is safe for concurrent use.
 //
 // The oldest entries go first when the bytes exceed the bound; because entries
-// leave only from the front, the lowest id kept is also the lowest contiguous one.
+// leave only from the front, the lowest id in memory is also the lowest contiguous
+// one. With a [History] an event is written to it before anybody sees it, and those
+// that left memory are read from it.
 type Log struct {
 	redactors []Redactor
-	maxBytes  int64
+	byDefault bool // maxBytes is the default
 	origin    atomic.Pointer[Origin]
 
-	mu      sync.Mutex
-	events  []Event // contiguous ids, events[0].ID == first
-	first   int64
-	next    int64
-	bytes   int64
-	changed chan struct{} // made for who waits, closed at the next append; nil: nobody does
-	history History       // nil: nothing is kept beyond memory
-	unsaved int64         // lowest id that the history does not have
-	failed  error         // of the last write to the history, nil since one worked
+	// write is held while an event gets its id and is written, so that the order is
+	// the same everywhere; mu only while memory changes, so that a slow disk does not
+	// hold up who reads from memory. write is locked first. What both are named for
+	// is changed with both held, and read with either.
+	write   sync.Mutex
+	history History // write: nil, nothing is kept beyond memory
+	unsaved int64   // write, mu: lowest id that the history does not have
+	failed  error   // write: why, nil while it has all
+
+	mu       sync.Mutex
+	events   []Event // write, mu: contiguous ids, events[0].ID == first
+	first    int64   // write, mu
+	next     int64   // write, mu
+	bytes    int64
+	maxBytes int64
+	older    History       // history, for readers
+	changed  chan struct{} // made for who waits, closed at the next append; nil: nobody does
 }
 
-// Keep makes h the log's history: what is appended from now on is written to it,
-// and ids go on where it ends. Events that were appended before are written first.
-func (l *Log) Keep(h History) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, next := h.Bounds()
-	for i := range l.events {
-		l.events[i].ID += next - l.first
-	}
-	l.next += next - l.first
-	l.first, l.unsaved, l.history = next, next, h
-	l.save()
-}
-
-// Unsaved returns why events could not be written to the history, nil while all
-// of them are.
-func (l *Log) Unsaved() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.save()
-	return l.failed
-}
-
-// save writes what the history does not have yet.
-func (l *Log) save() {
-	if l.history == nil {
-		return
-	}
-	l.unsaved = max(l.unsaved, l.first)
-	for l.unsaved < l.next {
-		if l.failed = l.history.Append(l.events[l.unsaved-l.first]); l.failed != nil {
-			return
-		}
-		l.unsaved++
-	}
-}
-
-// NewLog makes a log; maxBytes <= 0 means DefaultMaxBytes. Redactors run in
-// order, each seeing what the one before left.
+// NewLog makes a log; maxBytes <= 0 means DefaultMaxBytes, or KeptMaxBytes once
+// it has a history. Redactors run in order, each seeing what the one before left.
 func NewLog(maxBytes int64, redactors ...Redactor) *Log {
+	l := &Log{redactors: redactors, maxBytes: maxBytes}
 	if maxBytes <= 0 {
-		maxBytes = DefaultMaxBytes
+		l.maxBytes, l.byDefault = DefaultMaxBytes, true
 	}
-	return &Log{redactors: redactors, maxBytes: maxBytes}
+	return l
 }
 
 // SetOrigin says which session the events belong to; policies may ask for it.
@@ -104,13 +83,23 @@ func (l *Log) Add(ctx context.Context, p Payload, before ...Redaction) Event {
 	if rawjson.Deeper(data, MaxDepth) {
 		data, found = deepStub(p.Kind, len(data)), nil
 	}
+	return l.enter(Event{Type: p.Kind, Data: data, Redactions: found})
+}
+
+// enter numbers an event, writes it and tells readers of it, in this order.
+func (l *Log) enter(e Event) Event {
+	l.write.Lock()
+	defer l.write.Unlock()
+	e.ID, e.Timestamp = l.next, time.Now().UTC()
+	saved := l.keep(e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := Event{ID: l.next, Type: p.Kind, Data: data, Timestamp: time.Now().UTC(), Redactions: found}
 	l.next++
 	l.events = append(l.events, e)
 	l.bytes += size(e)
-	l.save() // before anybody is told
+	if saved {
+		l.unsaved = l.next
+	}
 	l.evict()
 	if l.changed != nil {
 		close(l.changed)
@@ -128,10 +117,12 @@ func (l *Log) Redact(ctx context.Context, p Payload) (data json.RawMessage, foun
 
 func size(e Event) int64 { return int64(len(e.Data)) + entryOverhead }
 
-// evict drops the oldest entries over the bound; the newest always stays.
+// evict drops the oldest entries over the bound; the newest always stays. Those
+// the history does not have stay for longer; when they go, too, they are lost,
+// and the history tells it.
 func (l *Log) evict() {
 	n := 0
-	for l.bytes > l.maxBytes && n < len(l.events)-1 {
+	for n < len(l.events)-1 && l.bytes > l.bound(l.first+int64(n)) {
 		l.bytes -= size(l.events[n])
 		n++
 	}
@@ -145,29 +136,70 @@ func (l *Log) evict() {
 	l.events = l.events[n:]
 }
 
-// After returns the events with id >= cursor, at most max (<= 0: all). A nil
-// cursor reads from the oldest event kept; when older ones are gone, ResetTo
+func (l *Log) bound(id int64) int64 {
+	if l.older != nil && id >= l.unsaved {
+		return max(l.maxBytes, UnsavedMaxBytes)
+	}
+	return l.maxBytes
+}
+
+// After returns the events with id >= cursor, at most max (<= 0: all that fit). A
+// nil cursor reads from the oldest event kept; when older ones are gone, ResetTo
 // says so there too.
+//
+// A page that begins before what memory holds is read from the history and has at
+// most PageBytes of payload, one event at least; Truncated then says that more
+// are there. It has no hole: where events are lost it ends, and ResetTo of the
+// page that begins there tells it.
 func (l *Log) After(cursor *int64, max int) Page {
 	l.mu.Lock()
+	if l.older != nil && wanted(cursor) < l.first {
+		h := l.older
+		l.mu.Unlock()
+		return l.afterOlder(h, wanted(cursor), max)
+	}
 	defer l.mu.Unlock()
 	from, reset := l.start(cursor)
-	rest := l.events[from-l.first:]
-	p := Page{Next: from + int64(len(rest)), ResetTo: reset}
-	if max > 0 && len(rest) > max {
-		rest, p.Truncated = rest[:max], true
-		p.Next = from + int64(max)
-	}
-	p.Events = append([]Event(nil), rest...)
+	p := Page{Next: from, ResetTo: reset}
+	l.take(&p, max, math.MaxInt64)
 	return p
+}
+
+func wanted(cursor *int64) int64 {
+	if cursor == nil {
+		return 0
+	}
+	return *cursor
+}
+
+// take adds events from memory to a page whose next id is there; l.mu is held.
+func (l *Log) take(p *Page, max int, room int64) {
+	rest := l.events[p.Next-l.first:]
+	n := len(rest)
+	if left := max - len(p.Events); max > 0 && n > left {
+		n = left
+	}
+	if room < l.bytes { // else all of it fits
+		n = fitting(rest[:n], room, len(p.Events) == 0)
+	}
+	p.Truncated = n < len(rest)
+	p.Next += int64(n)
+	p.Events = append(p.Events, rest[:n]...)
+}
+
+// fitting is how many of the events fit, at least one if one must.
+func fitting(events []Event, room int64, one bool) int {
+	for n, e := range events {
+		if room -= int64(len(e.Data)); room < 0 && (n > 0 || !one) {
+			return n
+		}
+	}
+	return len(events)
 }
 
 // start clamps a cursor into what is kept and reports a jump.
 func (l *Log) start(cursor *int64) (from int64, reset *int64) {
-	want := int64(0)
-	if cursor != nil {
-		want = *cursor
-	}
+	want := wanted(cursor)
 	from = min(max(want, l.first), l.next)
 	if from != want {
 		reset = &from

@@ -35,17 +35,21 @@ type History interface {
 	// Append writes an event, whose ID is Next() or more: ids left out are lost,
 	// and readers are told. When it returns nil the event outlives this process;
 	// after a power failure the last second may be missing, see Sync. An error
-	// (a full disk) means that nothing of it was written; it may be tried again.
+	// (a full disk) means that nothing of it was written; it may be tried again,
+	// unless it is ErrUnfit.
 	Append(e Event) error
 	// Put replaces the session's record; as durable as Append.
 	Put(r SessionRecord) error
 	// Sync returns when everything written so far outlives a power failure.
 	Sync(ctx context.Context) error
-	// Read returns events, also those just appended.
+	// Read returns events, also those just appended, and also after Close. A page
+	// has no hole: it ends before one, and the page that begins in a hole tells it by
+	// ResetTo.
 	Read(w Window) (Page, error)
 	// Bounds returns the lowest id that is kept and the next one.
 	Bounds() (first, next int64)
-	// Close gives the session back: another writer may open it.
+	// Close gives the session back, durable: another writer may open it. Append and
+	// Put fail from then on; a second Close does nothing.
 	Close() error
 }
 
@@ -85,4 +89,5 @@ var (
 	ErrLocked    = errors.New("session is open in another server")
 	ErrStored    = errors.New("session is kept already")
 	ErrNotStored = errors.New("session is not kept")
+	ErrUnfit     = errors.New("cannot be kept") // an event or a record, whatever is tried
 )

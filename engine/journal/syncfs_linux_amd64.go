@@ -1,0 +1,3 @@
+package journal
+
+const sysSyncfs = 306 // missing in package syscall

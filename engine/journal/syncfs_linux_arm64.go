@@ -1,0 +1,3 @@
+package journal
+
+const sysSyncfs = 267 // missing in package syscall
