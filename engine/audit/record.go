@@ -42,6 +42,7 @@ const (
 	Limit            Kind = "limit"
 	Gap              Kind = "audit_gap"  // records that could not be written
 	Checkpoint       Kind = "checkpoint" // a signature over the chain so far
+	Removal          Kind = "retention"  // a file of a log was removed, for its age or for room
 )
 
 // Record is one line of the log; docs/audit.md describes it to its readers.
@@ -120,7 +121,7 @@ type Verdict struct {
 
 // By is who decided.
 type By struct {
-	Kind string `json:"kind"` // policy, plugin, caller, approver, timeout, engine, error
+	Kind string `json:"kind"` // policy, plugin, caller, approver, grant (an earlier approval), timeout, engine, error
 	Name string `json:"name,omitempty"`
 }
 
