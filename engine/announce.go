@@ -36,7 +36,7 @@ func (e *Engine) Announce(a Announcement) {
 		e.standing.byType[a.Type] = a
 	}
 	for _, s := range e.all() {
-		if s.Info().State != Cancelled {
+		if s.standing() != Cancelled {
 			s.notice(a.Type, a.Message, a.More)
 		}
 	}

@@ -44,14 +44,17 @@ func (s *Session) Answer(ctx context.Context, a Answer) error {
 	}
 	v, err := s.verdict(ctx, a, q)
 	if err != nil {
+		s.engine.recordRefusal(ctx, s, answerRefused(a, q), err)
 		return err
 	}
 	s.touch()
 	// Rules count before the CLI hears the answer, and only if this one is it.
+	ref := s.refer(q.ID)
 	left, err := s.approvals.Answer(q.ID, v, func() { s.follow(v.Permissions) })
 	if err != nil {
 		return Errorf(PermissionRequestNotFound, "request %q: %w", a.RequestID, err)
 	}
+	s.noteAnswered(ctx, q, v, ref, left)
 	if left > 0 {
 		s.counted(q, v.Approver, left)
 		return nil
@@ -65,7 +68,9 @@ func (s *Session) Answer(ctx context.Context, a Answer) error {
 
 func (s *Session) admitAnswer(ctx context.Context, a Answer, q permission.Question) error {
 	if a.Allow && !s.mayApprove(q.Decision.Ask, a.approver()) {
-		return Errorf(PermissionDenied, "answer refused by rule %s: %w", q.Decision.Rule, notApprover(q.Decision.Ask, a.approver()))
+		err := Errorf(PermissionDenied, "answer refused by rule %s: %w", q.Decision.Rule, notApprover(q.Decision.Ask, a.approver()))
+		s.engine.recordRefusal(ctx, s, answerRefused(a, q), err)
+		return err
 	}
 	r := s.admission(ctx, admission.Answer, "", nil)
 	r.Approval = admission.Approval{
@@ -75,7 +80,7 @@ func (s *Session) admitAnswer(ctx context.Context, a Answer, q permission.Questi
 	if q.Request.Door != permission.DoorForm { // what was filled into a form is for its server alone
 		r.Approval.UpdatedInput = a.UpdatedInput
 	}
-	return s.engine.admit(ctx, r)
+	return s.engine.admit(ctx, s, r)
 }
 
 func effectWord(allow bool) string {
@@ -157,7 +162,7 @@ func plainObject(input json.RawMessage) error {
 func (s *Session) judgeAgain(ctx context.Context, v permission.Verdict, q permission.Question) (permission.Decision, error) {
 	r, input, approver := q.Request, v.Input, v.Approver
 	r.Input, r.Door, r.Folder, r.Session = input, permission.DoorAnswer, v.Folder, s.facts()
-	d := s.bound(r, s.engine.chain.Decide(ctx, r))
+	d := s.bound(r, s.weigh(ctx, r))
 	switch {
 	case d.Effect == permission.Allow:
 		return d, nil

@@ -24,30 +24,37 @@ func (p *process) ask(ctx context.Context, r permission.Request, d permission.De
 		shown.Input = d.UpdatedInput
 	}
 	if granted := s.grants.use(shown, d, s.engine.chain.Revision(), time.Now()); granted != "" {
-		return p.allow(shown, shown.Input, nil, d, "grant", granted)
+		return p.allow(ctx, shown, shown.Input, nil, d, "grant", questionRef{id: granted})
 	}
 	q, err := s.open(shown, d)
 	if err != nil {
 		return p.deny(ctx, r, s.overflow(d, err))
 	}
+	defer s.toldOf(q)
+	ref := s.refer(q.ID)
 	v := p.await(ctx, q)
 	if v.Allow {
 		if v.Judged != nil {
 			d = d.With(*v.Judged)
-		} else {
+		}
+		answer := p.allow(ctx, shown, v.Input, v.Permissions, d, v.Source, ref)
+		if _, runs := answer.(allowAnswer); runs && v.Judged == nil {
 			s.grants.add(q, time.Now())
 		}
-		return p.allow(shown, v.Input, v.Permissions, d, v.Source, q.ID)
+		return answer
 	}
 	rec := record(shown, d, "deny", v.Source, q.ID)
-	rec.Message, rec.Interrupt = v.Message, v.Interrupt || s.tooManyDenials()
-	s.decided(rec.ToolName, rec)
+	rec.Message, rec.Interrupt, rec.about.shown = v.Message, v.Interrupt || s.tooManyDenials(), ref.shown
+	s.denied(ctx, &rec)
 	return denyAnswer{Behavior: "deny", Message: v.Message, Interrupt: rec.Interrupt}
 }
 
 // await holds a question until somebody or something settles it.
 func (p *process) await(ctx context.Context, q permission.Question) permission.Verdict {
 	v := p.session.approvals.Wait(ctx, q)
+	if v.Source == "timeout" {
+		p.session.noteExpired(q)
+	}
 	p.session.close(q.ID)
 	if v.Source == "cancel" && p.ctx.Err() == nil && p.exitedEarly() == "" {
 		v.Source = "cli" // the CLI withdrew its question
@@ -78,12 +85,14 @@ func (s *Session) open(r permission.Request, d permission.Decision) (permission.
 	if err != nil {
 		return q, err
 	}
+	s.untell(q)
 	e := s.add(event.Payload{Kind: event.PermissionAsked, Tool: r.Tool}, s.newAction(q, timeout))
 	var shown Action
 	if json.Unmarshal(e.Data, &shown) != nil || shown.RequestID == "" {
 		shown = Action{Type: "permission", RequestID: q.ID, ToolName: r.Tool, ToolUseID: r.ToolUseID, Summary: "[withheld: redaction ended with an error]", CreatedAt: q.Created, ExpiresAt: q.Deadline}
 	}
-	shown.Redactions = e.Redactions
+	shown.Redactions, shown.digest = e.Redactions, digest(e.Data)
+	s.noteAsked(q, shown.digest)
 	s.mu.Lock()
 	s.actions[q.ID] = shown
 	err = s.updateLocked(asked)
@@ -91,6 +100,7 @@ func (s *Session) open(r permission.Request, d permission.Decision) (permission.
 	if err != nil {
 		s.engine.log.Warn("question", "session", s.id, "error", err)
 	}
+	s.keepState()
 	return q, nil
 }
 
@@ -183,6 +193,9 @@ func summary(r permission.Request, cover func(string) string) string {
 
 // visible escapes what a reader could not see: control, bidi and zero-width characters.
 func visible(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return s // most are plain
+	}
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -12,14 +13,21 @@ import (
 // Cancel ends the session for good. It returns at once; Done tells when nothing
 // of it is left. Cancelling twice is an error with code CANCELLED.
 func (s *Session) Cancel(ctx context.Context, reason, source string) error {
-	if err := s.engine.admit(ctx, s.admission(ctx, admission.Cancel, "", nil)); err != nil {
+	if err := s.engine.admit(ctx, s, s.admission(ctx, admission.Cancel, "", nil)); err != nil {
 		return err
+	}
+	if s.keptOnly {
+		return s.cancelKept(reason, source)
 	}
 	if !s.cancel(reason, source) && !s.finalize() {
 		return Errorf(CancelledCode, "session was cancelled already")
 	}
+	s.keepState() // it may be for good only now
 	if err := s.remember(); err != nil {
 		return Errorf(Internal, "session was cancelled, but that could not be kept, so a resume token may revive it: %w", err)
+	}
+	if err := s.stored(ctx, true); err != nil && !errors.Is(err, errGivenBack) {
+		return Errorf(Internal, "session was cancelled, but after a restart it may be shown otherwise: %w", err)
 	}
 	return nil
 }
@@ -50,6 +58,7 @@ func (s *Session) cancel(reason, source string) bool {
 	s.final = !slices.Contains(unfinished, source)
 	p, final := s.proc, s.final
 	s.mu.Unlock()
+	s.keepState()
 	if final {
 		s.remember()
 	}
@@ -77,6 +86,15 @@ func (s *Session) finish(p *process) {
 	s.putSlot()
 	s.work.Wait()
 	s.putSlot() // of a turn that took its slot in the meantime
+	s.recordEnd()
+	s.keepEnd()
+	s.mu.Lock()
+	s.finished = true
+	forgotten := s.forgotten
+	s.mu.Unlock()
+	if forgotten {
+		s.giveBack()
+	}
 }
 
 func (s *Session) current() *process {

@@ -12,6 +12,23 @@ import (
 // before a process starts and given back when it is gone: within this engine by
 // a set, between servers by a locked file in Options.StateDir.
 
+// claim takes the session's id and the room for a process; release gives both back
+// and may be called once.
+func (s *Session) claim() (release func(), err error) {
+	if err := s.engine.procs.take(); err != nil {
+		return nil, err
+	}
+	free, err := s.engine.claim(s.id)
+	if err != nil {
+		s.engine.procs.put()
+		return nil, err
+	}
+	return func() {
+		free()
+		s.engine.procs.put()
+	}, nil
+}
+
 // claim takes the id; release gives it back and may be called once.
 func (e *Engine) claim(id string) (release func(), err error) {
 	e.mu.Lock()

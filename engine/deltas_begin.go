@@ -64,7 +64,7 @@ func (p *process) newDeltas() deltas {
 			}
 			of := sort
 			of.Tool, of.Data = tool, picked("", fields, []string{"event", "parent_tool_use_id"})
-			s.log.Add(s.untilDone(), of, found...)
+			s.noteRedactions(s.log.Add(s.untilDone(), of, found...))
 		},
 		tell: func(message string) { s.notice("limit", message, nil) },
 	}

@@ -62,6 +62,13 @@ func (u *duties) take(r permission.Request, d permission.Decision) bool {
 	return true
 }
 
+// takeBack undoes take for a call that is not let through after all.
+func (u *duties) takeBack(r permission.Request, d permission.Decision) {
+	if _, any := dutyOf(d); any {
+		u.end(r.AgentID, r.ToolUseID)
+	}
+}
+
 func dutyOf(d permission.Decision) (duty, bool) {
 	u := duty{rule: d.Rule, limit: -1}
 	for _, o := range d.Obligations {

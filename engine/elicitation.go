@@ -25,6 +25,8 @@ const formTool = "Elicitation"
 type formAnswer struct {
 	Action  string          `json:"action"` // "accept", "decline" or "cancel"
 	Content json.RawMessage `json:"content,omitempty"`
+
+	permit permit
 }
 
 // formRecord is the payload of a form's permission_result event. What was
@@ -42,14 +44,16 @@ func (p *process) elicit(ctx context.Context, r control.Request) any {
 	req := s.request(permission.DoorForm, formTool, "", "", "", form.input())
 	d := s.judgeForm(ctx, req, err)
 	if d.Effect >= permission.Deny {
-		return p.decline(req, d)
+		return p.decline(ctx, req, d)
 	}
 	q, err := s.open(req, d)
 	if err != nil {
-		return p.decline(req, s.overflow(d, err))
+		return p.decline(ctx, req, s.overflow(d, err))
 	}
+	defer s.toldOf(q)
+	ref := s.refer(q.ID)
 	v := p.await(ctx, q)
-	return p.formSettled(req, d, q.ID, v)
+	return p.formSettled(ctx, req, d, ref, v)
 }
 
 // readForm takes the request; on an error the form holds what a record may show.
@@ -141,36 +145,55 @@ func (s *Session) judgeForm(ctx context.Context, r permission.Request, unusable 
 }
 
 // decline is policy's no.
-func (p *process) decline(r permission.Request, d permission.Decision) any {
+func (p *process) decline(ctx context.Context, r permission.Request, d permission.Decision) any {
 	rec := record(r, d, "deny", "policy", "")
 	rec.Interrupt = d.Effect == permission.Halt || p.session.tooManyDenials()
-	return p.formDone(formRecord{permissionRecord: rec, Action: "decline"}, nil)
+	return p.formRefused(ctx, formRecord{permissionRecord: rec, Action: "decline"})
 }
 
 // formSettled turns the verdict on a question into the server's answer. Without
 // an explicit choice, such as at the deadline, that is a cancel.
-func (p *process) formSettled(r permission.Request, d permission.Decision, requestID string, v permission.Verdict) any {
+func (p *process) formSettled(ctx context.Context, r permission.Request, d permission.Decision, q questionRef, v permission.Verdict) any {
 	if v.Allow {
-		rec := formRecord{permissionRecord: record(r, d, "allow", v.Source, requestID), Action: "accept"}
-		rec.Filled = slices.Sorted(maps.Keys(membersOf(v.Input)))
-		return p.formDone(rec, v.Input)
+		return p.formFilled(ctx, r, d, q, v)
 	}
-	rec := formRecord{permissionRecord: record(r, d, "deny", v.Source, requestID), Action: "cancel"}
+	rec := formRecord{permissionRecord: record(r, d, "deny", v.Source, q.id), Action: "cancel"}
+	rec.about.shown = q.shown
 	if !v.Interrupt && (v.Source == "respond" || v.Source == "human") {
 		rec.Action = "decline"
 	}
 	rec.Message, rec.Interrupt = v.Message, v.Interrupt || p.session.tooManyDenials()
-	return p.formDone(rec, nil)
+	return p.formRefused(ctx, rec)
 }
 
-// formDone records the end of a form. The protocol has no interrupt in a form's
-// answer, so one is sent beside it.
-func (p *process) formDone(rec formRecord, content json.RawMessage) any {
-	p.session.decided(rec.ToolName, rec)
+// formFilled records what is sent, then sends it. Where that cannot be recorded
+// the form is left as if nobody had answered.
+func (p *process) formFilled(ctx context.Context, r permission.Request, d permission.Decision, q questionRef, v permission.Verdict) any {
+	rec := formRecord{permissionRecord: record(r, d, "allow", v.Source, q.id), Action: "accept"}
+	rec.Filled = slices.Sorted(maps.Keys(membersOf(v.Input)))
+	rec.about.shown, rec.about.action, rec.about.filled = q.shown, rec.Action, len(rec.Filled)
+	if len(v.Input) > 0 {
+		rec.about.input, rec.about.secret = v.Input, true
+	}
+	permit, err := p.session.permitted(ctx, &rec)
+	if err != nil {
+		d = denyUnrecorded(d, err)
+		rec := formRecord{permissionRecord: record(r, d, "deny", "policy", q.id), Action: "cancel"}
+		rec.Message, rec.about.shown = d.Message(), q.shown
+		return p.formRefused(ctx, rec)
+	}
+	return formAnswer{Action: rec.Action, Content: v.Input, permit: permit}
+}
+
+// formRefused records that a form stays empty. The protocol has no interrupt in a
+// form's answer, so one is sent beside it.
+func (p *process) formRefused(ctx context.Context, rec formRecord) any {
+	rec.about.action = rec.Action
+	p.session.denied(ctx, &rec)
 	if rec.Interrupt {
 		p.session.work.Go(p.interrupt) // ends with the CLI's answer or its own time limit
 	}
-	return formAnswer{Action: rec.Action, Content: content}
+	return formAnswer{Action: rec.Action}
 }
 
 func membersOf(object json.RawMessage) map[string]json.RawMessage {

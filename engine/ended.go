@@ -101,7 +101,7 @@ func (s *Session) failure(code Code, message string) Result {
 
 // fail ends a turn that could not be started.
 func (s *Session) fail(err error) {
-	if !s.Info().State.Busy() {
+	if !s.standing().Busy() {
 		return // the end of its process was told already
 	}
 	r := s.failure(CodeOf(err), strings.TrimPrefix(err.Error(), "Error ["+string(CodeOf(err))+"]: "))

@@ -9,7 +9,8 @@
 //	defer eng.Close(ctx)
 //	s, err := eng.Start(ctx, engine.StartParams{Prompt: "…", Cwd: dir})
 //
-// Goroutines: one sweeper an Engine (ends with Close); for each CLI process one
+// Goroutines: one sweeper an Engine (ends with Close), and one that looks once at
+// what earlier runs left in the store (ends by itself); for each CLI process one
 // pump that reads it and one watcher that reports its end (both end with the
 // process), and one goroutine a control request (ends with its handler). Work
 // of a session takes its context from the Engine, never from the call that
@@ -48,7 +49,7 @@ const (
 	DefaultApprovalTimeout = time.Minute
 	DefaultInitTimeout     = 10 * time.Second
 
-	maxSessions = 1000 // sessions kept at once, ended ones included
+	maxSessions = 1000 // sessions of this run at once, ended ones included
 	sweepEvery  = 5 * time.Second
 )
 
@@ -57,7 +58,11 @@ type Engine struct {
 	o     Options
 	chain permission.Chain
 	slots *slots
+	procs processes
 	log   *slog.Logger
+
+	auditor  *auditor // nil: nothing is recorded
+	programs programs
 
 	sealer *sealer // of resume tokens; nil without a secret
 	spent  ledger
@@ -76,6 +81,8 @@ type Engine struct {
 	versions map[string]string // by executable, checked once
 	claimed  map[string]bool   // session ids that a process works for
 	closed   bool
+
+	closing sync.Mutex // held while the books of a kept session are closed
 }
 
 // New makes an Engine. The error names the option that is wrong.
@@ -98,9 +105,11 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{
 		o: o, log: o.Logger, sealer: sealer, filter: filter, slots: newSlots(o.MaxConcurrent),
 		chain:    permission.Chain{Deciders: o.Deciders, Default: fallback},
+		procs:    newProcesses(o.MaxProcesses),
 		sessions: make(map[string]*Session), versions: make(map[string]string), claimed: make(map[string]bool),
 	}
 	e.ctx, e.stop = context.WithCancel(context.Background())
+	e.auditor, e.programs.ctx = newAuditor(o.Audit), e.ctx
 	e.work.Go(e.sweep) // ends with e.ctx
 	return e, nil
 }
@@ -182,24 +191,25 @@ func (e *Engine) Session(id string) (*Session, error) {
 	return nil, e.notKnown(id)
 }
 
-// Sessions lists all sessions, newest first. Listing is a decision too;
+// Sessions lists all sessions, newest first, and those that are only kept (the
+// newest 100, see Find) among them. Listing is a decision too;
 // sensitive says that folders, system prompts and agents will be shown.
 func (e *Engine) Sessions(ctx context.Context, sensitive bool) ([]*Session, error) {
-	if err := e.admit(ctx, admission.Request{Action: admission.List, Roots: e.o.Roots, Sensitive: sensitive}); err != nil {
+	if err := e.admit(ctx, nil, admission.Request{Action: admission.List, Roots: e.o.Roots, Sensitive: sensitive}); err != nil {
 		return nil, err
 	}
-	return e.all(), nil
+	return byAge(append(e.all(), e.kept()...)), nil
 }
 
-// Inspect returns one session as Session does, where policy lets it be shown.
+// Inspect returns one session as Find does, where policy lets it be shown.
 func (e *Engine) Inspect(ctx context.Context, id string, sensitive bool) (*Session, error) {
-	s, err := e.Session(id)
+	s, err := e.Find(id)
 	if err != nil {
 		return nil, err
 	}
 	r := s.admission(ctx, admission.List, "", nil)
 	r.Sensitive = sensitive
-	if err := e.admit(ctx, r); err != nil {
+	if err := e.admit(ctx, s, r); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -212,23 +222,35 @@ func (e *Engine) all() []*Session {
 		list = append(list, s)
 	}
 	e.mu.Unlock()
-	slices.SortFunc(list, func(a, b *Session) int { return b.created.Compare(a.created) })
-	return list
+	return byAge(list)
 }
 
 func (e *Engine) register(s *Session) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed {
-		return Errorf(CancelledCode, "the server is shutting down")
-	}
-	if len(e.sessions) >= maxSessions {
-		return Errorf(Limit, "%d sessions are kept already; cancel some, or wait until idle ones expire", maxSessions)
-	}
-	if e.sessions[s.id] != nil {
-		return Errorf(SessionBusy, "session %s is being resumed already; poll it", s.id)
+	if err := e.roomLocked(s.id); err != nil {
+		return err
 	}
 	e.sessions[s.id] = s
+	return nil
+}
+
+// room says whether a session of that id could be registered.
+func (e *Engine) room(id string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.roomLocked(id)
+}
+
+func (e *Engine) roomLocked(id string) error {
+	switch {
+	case e.closed:
+		return Errorf(CancelledCode, "the server is shutting down")
+	case len(e.sessions) >= maxSessions:
+		return Errorf(Limit, "%d sessions are there already; cancel some, or wait until idle ones expire", maxSessions)
+	case e.sessions[id] != nil:
+		return Errorf(SessionBusy, "session %s is being resumed already; poll it", id)
+	}
 	return nil
 }
 
@@ -248,6 +270,9 @@ func (e *Engine) Close(ctx context.Context) error {
 		}
 		e.stop()
 		e.work.Wait()
+		for _, s := range e.all() {
+			s.giveBack()
+		}
 		e.filter.close()
 		close(gone)
 	}()
@@ -265,11 +290,14 @@ func (e *Engine) sweep() {
 	e.dropRecords(time.Now())
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
-	for {
+	for first := true; ; first = false {
 		select {
 		case <-e.ctx.Done():
 			return
 		case <-tick.C:
+			if first { // not at once: a start should be quick
+				e.work.Go(e.closeAll) // ends when each kept session was looked at, or with e.ctx
+			}
 			for _, s := range e.all() {
 				s.expire(time.Now())
 			}
@@ -277,8 +305,16 @@ func (e *Engine) sweep() {
 	}
 }
 
-// forget drops a session; one resumed under the same id since stays.
+// forget drops a session; one resumed under the same id since stays. What the
+// store has of it can still be read.
 func (e *Engine) forget(s *Session) {
+	s.mu.Lock()
+	s.forgotten = true
+	finished := s.finished
+	s.mu.Unlock()
+	if finished {
+		s.giveBack() // first: who resumes it finds it free
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.sessions[s.id] == s {
@@ -286,16 +322,31 @@ func (e *Engine) forget(s *Session) {
 	}
 }
 
-// admit asks every admission decider; anything but an allow of all refuses.
-func (e *Engine) admit(ctx context.Context, r admission.Request) error {
-	d, err := e.judgeAdmission(ctx, r)
+// admit asks every admission decider; anything but an allow of all refuses. s is
+// the session it is about, nil for a list.
+func (e *Engine) admit(ctx context.Context, s *Session, r admission.Request) error {
+	d, err := e.judgeRecorded(ctx, s, r)
+	_, unwritten := errors.AsType[*unrecorded](err)
 	switch {
+	case unwritten:
+		return refusal(string(r.Action), err)
 	case err != nil:
 		return Errorf(PermissionDenied, "%s refused by rule %s: %s: %w", r.Action, d.Rule, d.Reason, err)
 	case d.Effect != permission.Allow:
 		return Errorf(PermissionDenied, "%s refused by rule %s: %s", r.Action, d.Rule, d.Reason)
 	}
 	return nil
+}
+
+// judgeRecorded is judgeAdmission, with the decision written down. With an
+// *unrecorded the decision is an allow that must not take effect.
+func (e *Engine) judgeRecorded(ctx context.Context, s *Session, r admission.Request) (permission.Decision, error) {
+	began := time.Now()
+	d, err := e.judgeAdmission(ctx, r)
+	if unwritten := e.recordAdmission(ctx, s, r, d, time.Since(began)); unwritten != nil {
+		return deniedBy(d, ruleAudit, unwritten.Error()), unwritten
+	}
+	return d, err
 }
 
 // judgeAdmission returns the first decision that does not allow, or the last

@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "scripted-cli" {
 		os.Exit(script.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
+	if dir := os.Getenv(doomedServer); dir != "" {
+		doomed(dir)
+	}
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each scripted CLI waits a second at its end
 	// The developer's own MCP servers are not a test's.
 	os.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(os.TempDir(), "gatehouse-test-no-config"))

@@ -34,10 +34,12 @@ func (s *Session) judgeExpansion(ctx context.Context, input map[string]json.RawM
 			continue
 		}
 		if err != nil {
+			s.refusedExpansion(ctx, "the text of a command cannot be read")
 			return Errorf(PermissionDenied, "command /%s refused by rule engine.expansion: its text cannot be read: %w", clip(name), err)
 		}
 		found = true
 		if strings.Contains(text, "@$") {
+			s.refusedExpansion(ctx, "a command mentions a file by a variable")
 			return Errorf(PermissionDenied, "command /%s refused by rule engine.expansion: it mentions a file by a variable (@$…), which cannot be judged", clip(name))
 		}
 		if err := s.judgeMentions(ctx, text); err != nil {
@@ -45,6 +47,7 @@ func (s *Session) judgeExpansion(ctx context.Context, input map[string]json.RawM
 		}
 	}
 	if !found {
+		s.refusedExpansion(ctx, "the text of a command was not found")
 		return Errorf(PermissionDenied, "command /%s refused by rule engine.expansion: its text was not found (source %q), so its mentions cannot be judged; write the prompt out instead", clip(name), clip(source))
 	}
 	return nil

@@ -28,6 +28,7 @@ type launch struct {
 	fork     bool
 	isolated bool // no settings file at all
 	filter   filtering
+	clock    *startClock
 }
 
 type gatePermissions struct {

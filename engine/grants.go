@@ -97,7 +97,7 @@ func (g *grantList) use(r permission.Request, d permission.Decision, revision st
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.all = slices.DeleteFunc(g.all, func(o grant) bool {
-		return o.revision != revision || !o.expires.IsZero() && !now.Before(o.expires)
+		return o.revision != revision || !o.expires.IsZero() && permission.Left(now, o.expires) == 0
 	})
 	for _, o := range g.all {
 		if o.key == key {

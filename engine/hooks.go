@@ -53,10 +53,13 @@ func (p *process) preToolUse(ctx context.Context, input map[string]json.RawMessa
 	tool, raw := textOf(input["tool_name"]), input["tool_input"]
 	if tool == "" || !isObject(raw) {
 		s.notice("protocol_error", "a call could not be read (engine.decode); it was denied", map[string]any{"toolUseID": clip(textOf(input["tool_use_id"]))})
+		s.unreadable(ctx, permission.DoorHook, tool, textOf(input["tool_use_id"]), textOf(input["agent_id"]), raw)
 		return hookAnswer(preToolUseAnswer{Event: "PreToolUse", Decision: "deny", Reason: "the call could not be read (engine.decode)"})
 	}
 	if err := p.filterStands(tool); err != nil {
 		s.notice("filter", "a command was denied: "+err.Error(), map[string]any{"toolUseID": clip(textOf(input["tool_use_id"]))})
+		r := permission.Request{Door: permission.DoorHook, Tool: tool, ToolUseID: textOf(input["tool_use_id"]), AgentID: textOf(input["agent_id"]), Input: raw}
+		s.refused(ctx, r, "engine.filter", err.Error())
 		return hookAnswer(preToolUseAnswer{Event: "PreToolUse", Decision: "deny", Reason: err.Error()})
 	}
 	s.calls.learn(textOf(input["tool_use_id"]), tool)
@@ -75,7 +78,7 @@ func (p *process) preToolUse(ctx context.Context, input map[string]json.RawMessa
 	}
 	rec := record(r, d, "deny", "policy", "")
 	rec.Message, rec.Interrupt = d.Message(), d.Effect == permission.Halt || s.tooManyDenials()
-	s.decided(rec.ToolName, rec)
+	s.denied(ctx, &rec)
 	if rec.Interrupt {
 		s.work.Go(p.interrupt) // ends with the CLI's answer or its own time limit
 	}

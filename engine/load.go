@@ -55,7 +55,7 @@ func (e *Engine) load(c permission.Caller) admission.Load {
 	var l admission.Load
 	who := identity(c)
 	for _, s := range e.all() {
-		if !s.Info().State.Busy() {
+		if !s.standing().Busy() {
 			continue
 		}
 		l.Sessions++

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
@@ -33,9 +34,20 @@ func (p *process) HandleMessage(_ context.Context, kind string, fields map[strin
 	}
 }
 
-// HandleNoise tells clients of a line that was not acted upon.
+// HandleNoise tells clients of a line that was not acted upon: of the first one of
+// a turn at once, of those after it by their number.
 func (p *process) HandleNoise(_ context.Context, reason string) {
-	p.session.notice("protocol_error", reason+"; the line was skipped", nil)
+	if p.noise++; p.noise == 1 {
+		p.session.notice("protocol_error", reason+"; the line was skipped", nil)
+	}
+}
+
+// tellNoise tells how many lines were skipped since the first one was told.
+func (p *process) tellNoise() {
+	if more := p.noise - 1; more > 0 {
+		p.session.notice("protocol_error", fmt.Sprintf("%d more lines of the CLI were skipped", more), map[string]any{"skipped": more})
+	}
+	p.noise = 0
 }
 
 // HandleUnanswered ends the session: the CLI would go on as if a hook had said so,
@@ -82,7 +94,7 @@ func (p *process) handleAssistant(fields map[string]json.RawMessage) {
 		if b.Type == "tool_use" {
 			s.calls.learn(b.ID, b.Name)
 			s.mu.Lock()
-			s.info.LastToolUseID = b.ID
+			s.info.LastToolUseID, s.lastTool = b.ID, lastToolName(b.Name)
 			s.mu.Unlock()
 		}
 	}
@@ -193,6 +205,7 @@ func (p *process) handleInit(f frameSystem) {
 	if err != nil {
 		s.engine.log.Warn("session init", "session", s.id, "error", err)
 	}
+	s.keepState()
 	if first {
 		s.warnTools(f)
 	}

@@ -55,7 +55,7 @@ type Options struct {
 	MaxQuestions       int           // questions a session may put in a minute; 0 = 30, < 0 = no limit
 	MaxDenials         int           // denials in one turn before it is interrupted; 0 = 20, < 0 = no limit
 	ApprovalTimeout    time.Duration // 0 = 60 s
-	MaxEventBytes      int64         // events kept in memory a session; 0 = 4 MiB
+	MaxEventBytes      int64         // events kept in memory a session; 0 = 4 MiB, with a Store 1 MiB
 	MaxLineBytes       int           // one line of the CLI; 0 = 16 MiB
 
 	// OwnProgramServers hands sessions MCP servers that are this very program, and

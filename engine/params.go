@@ -114,6 +114,8 @@ type Action struct {
 	RemainingMS int64           `json:"remainingMs"`
 
 	Redactions []event.Redaction `json:"redactions,omitempty"` // of the event that told it
+
+	digest string // SHA-256 of that event's data, hexadecimal
 }
 
 // ActionField is one value of an input, made visible.

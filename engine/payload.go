@@ -10,7 +10,7 @@ import (
 // events are such messages, and taking them apart and together again would be
 // the larger part of their way. kind is the payload's type, "" for none.
 func (s *Session) appendPicked(to event.Kind, kind string, fields map[string]json.RawMessage, keys ...string) event.Event {
-	return s.log.Append(s.untilDone(), to, picked(kind, fields, keys))
+	return s.noteRedactions(s.log.Append(s.untilDone(), to, picked(kind, fields, keys)))
 }
 
 func picked(kind string, fields map[string]json.RawMessage, keys []string) json.RawMessage {

@@ -5,17 +5,26 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/control"
-	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
 
 // HandleRequest answers what the CLI asks.
 func (p *process) HandleRequest(ctx context.Context, r control.Request) (any, error) {
+	answer, err := p.handleRequest(ctx, r)
+	if unpermitted(answer) { // a defect of ours: every allow comes by permitted
+		p.session.engine.log.Error("an allow without a permit was held back", "session", p.session.id, "request", clip(r.Subtype))
+		return nil, errors.New("the decision was not recorded (" + ruleAudit + ")")
+	}
+	return answer, err
+}
+
+func (p *process) handleRequest(ctx context.Context, r control.Request) (any, error) {
 	switch r.Subtype {
 	case "can_use_tool":
 		return p.canUseTool(ctx, r), nil
@@ -38,6 +47,8 @@ type allowAnswer struct {
 	UpdatedInput       json.RawMessage `json:"updatedInput"`
 	UpdatedPermissions json.RawMessage `json:"updatedPermissions,omitempty"`
 	ToolUseID          string          `json:"toolUseID,omitempty"`
+
+	permit permit
 }
 
 type denyAnswer struct {
@@ -55,6 +66,7 @@ func (p *process) canUseTool(ctx context.Context, r control.Request) any {
 	input := r.Fields["input"]
 	if !isObject(input) || r.String("tool_name") == "" {
 		s.notice("protocol_error", "a permission request could not be read (engine.decode); it was denied", map[string]any{"toolUseID": clip(r.String("tool_use_id"))})
+		s.unreadable(ctx, permission.DoorAsk, r.String("tool_name"), r.String("tool_use_id"), r.String("agent_id"), input)
 		return denyAnswer{Behavior: "deny", Message: "the permission request could not be read (engine.decode)"}
 	}
 	title := strings.TrimSpace(r.String("display_name") + " " + r.String("description"))
@@ -70,9 +82,9 @@ func (p *process) canUseTool(ctx context.Context, r control.Request) any {
 	}
 	switch d.Effect {
 	case permission.Allow:
-		return p.allow(req, req.Input, nil, d, "policy", "")
+		return p.allow(ctx, req, req.Input, nil, d, "policy", questionRef{})
 	case permission.Modify:
-		return p.allow(req, d.UpdatedInput, nil, d, "policy", "")
+		return p.allow(ctx, req, d.UpdatedInput, nil, d, "policy", questionRef{})
 	case permission.Ask:
 		return p.ask(ctx, req, d)
 	}
@@ -86,7 +98,7 @@ func isObject(raw json.RawMessage) bool {
 
 // judge asks the policies, and counts.
 func (s *Session) judge(ctx context.Context, r permission.Request) permission.Decision {
-	d := s.engine.chain.Decide(ctx, r)
+	d := s.weigh(ctx, r)
 	if d.Effect == permission.Ask && s.engine.o.Unattended {
 		d.Effect, d.Reason = permission.Deny, "nobody can answer here, and "+lowerFirst(d.Reason)
 		d.AgentMessage = "This call needs an approval, and nobody can give one in this session (rule " + d.Rule + "). Find a way that needs none, or say what you would have done."
@@ -138,19 +150,16 @@ type permissionRecord struct {
 	Revisions   map[string]string `json:"policyRevisions,omitempty"` // by layer
 	Diagnostics []string          `json:"diagnostics,omitempty"`
 	Obligations []string          `json:"obligations,omitempty"` // kinds
+
+	about outcome
 }
 
 func record(r permission.Request, d permission.Decision, behavior, source, requestID string) permissionRecord {
 	return permissionRecord{
 		RequestID: requestID, ToolUseID: r.ToolUseID, AgentID: r.AgentID, ToolName: r.Tool, Input: r.Input, InputSHA256: digest(r.Input),
 		Behavior: behavior, Source: source, Rule: d.Rule, Reason: visible(d.Reason), Rules: d.Rules, Revision: d.Revision, Revisions: d.Revisions, Diagnostics: d.Diagnostics,
-		Obligations: kinds(d.Obligations),
+		Obligations: kinds(d.Obligations), about: outcome{door: r.Door, decision: d, input: r.Input},
 	}
-}
-
-// decided stores a decision about a call of tool.
-func (s *Session) decided(tool string, rec any) {
-	s.add(event.Payload{Kind: event.PermissionResult, Tool: tool}, rec)
 }
 
 func digest(b []byte) string {
@@ -158,34 +167,51 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// questionRef is the question that was put about a call; the zero value: none was.
+type questionRef struct {
+	id    string // of the request
+	shown string // SHA-256 of its event's data, hexadecimal
+}
+
 // allow records the decision, then lets the call run with input, unless an
-// obligation cannot be met with that input after all.
-func (p *process) allow(r permission.Request, input, permissions json.RawMessage, d permission.Decision, source, requestID string) any {
+// obligation cannot be met with that input after all, or the record be written.
+func (p *process) allow(ctx context.Context, r permission.Request, input, permissions json.RawMessage, d permission.Decision, source string, q questionRef) any {
 	runs := r
 	runs.Input = input
 	d.UpdatedInput = nil
 	if d = p.session.bound(runs, d); d.Effect >= permission.Deny {
-		return p.deny(context.Background(), runs, d)
+		return p.denyAsked(ctx, runs, d, q)
 	}
 	if !p.session.duties.take(r, d) {
-		return p.deny(context.Background(), runs, deniedBy(d, "engine.obligation", fmt.Sprintf("more than %d calls whose output has to be changed run at once", maxDuties)))
+		return p.denyAsked(ctx, runs, deniedBy(d, "engine.obligation", fmt.Sprintf("more than %d calls whose output has to be changed run at once", maxDuties)), q)
 	}
 	p.session.passed(d.Labels)
-	rec := record(r, d, "allow", source, requestID)
+	rec := record(r, d, "allow", source, q.id)
 	if digest(input) != rec.InputSHA256 {
 		rec.Input, rec.InputSHA256, rec.Changed = input, digest(input), true
 	}
-	p.session.decided(rec.ToolName, rec)
+	rec.about.input, rec.about.shown = input, q.shown
+	permit, err := p.session.permitted(ctx, &rec)
+	if err != nil {
+		p.session.duties.takeBack(r, d)
+		return p.denyAsked(ctx, runs, denyUnrecorded(d, err), q)
+	}
 	p.session.tell(r, d)
 	p.session.trip.allow(r.ToolUseID)
-	return allowAnswer{Behavior: "allow", UpdatedInput: input, UpdatedPermissions: permissions, ToolUseID: r.ToolUseID}
+	return allowAnswer{Behavior: "allow", UpdatedInput: input, UpdatedPermissions: permissions, ToolUseID: r.ToolUseID, permit: permit}
 }
 
 // deny records the decision and tells the model why.
-func (p *process) deny(_ context.Context, r permission.Request, d permission.Decision) any {
-	rec := record(r, d, "deny", "policy", "")
+func (p *process) deny(ctx context.Context, r permission.Request, d permission.Decision) any {
+	return p.denyAsked(ctx, r, d, questionRef{})
+}
+
+// denyAsked is deny for a call about which a question was put.
+func (p *process) denyAsked(ctx context.Context, r permission.Request, d permission.Decision, q questionRef) any {
+	rec := record(r, d, "deny", "policy", q.id)
+	rec.about.shown = q.shown
 	rec.Message, rec.Interrupt = d.Message(), d.Effect == permission.Halt || p.session.tooManyDenials()
-	p.session.decided(rec.ToolName, rec)
+	p.session.denied(ctx, &rec)
 	return denyAnswer{Behavior: "deny", Message: rec.Message, Interrupt: rec.Interrupt}
 }
 

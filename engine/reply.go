@@ -14,19 +14,30 @@ func (s *Session) Prompt(ctx context.Context, p ReplyParams) (*Session, error) {
 	if err := validatePrompt(p.Prompt); err != nil {
 		return nil, err
 	}
+	if s.keptOnly {
+		return nil, s.notRunning()
+	}
 	action := admission.Reply
 	if p.Fork {
 		action = admission.Fork
 	}
-	if err := s.engine.admit(ctx, s.admission(ctx, action, p.Prompt, p.Raw)); err != nil {
+	if err := s.engine.admit(ctx, s, s.admission(ctx, action, p.Prompt, p.Raw)); err != nil {
 		return nil, err
 	}
 	if err := s.judgeMentions(ctx, p.Prompt); err != nil {
 		return nil, err
 	}
+	if err := s.stored(ctx, false); err != nil {
+		return nil, err
+	}
 	s.touch()
 	if p.Fork {
 		return s.fork(ctx, p)
+	}
+	if s.current() == nil {
+		if err := s.engine.procs.room(); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.update(prompted); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ const (
 // session that leaves no transcript, and when the options are too large for one
 // (Info.Warnings says so).
 func (s *Session) ResumeToken() string {
-	if s.engine.sealer == nil || !s.persists() {
+	if s.engine.sealer == nil || s.keptOnly || !s.persists() {
 		return ""
 	}
 	now := time.Now().UTC().Truncate(time.Second)
@@ -53,12 +53,15 @@ func (e *Engine) Resume(ctx context.Context, p ResumeParams) (_ *Session, err er
 	if err := validatePrompt(p.Reply.Prompt); err != nil {
 		return nil, err
 	}
+	asked := admission.Request{Action: admission.Resume, SessionID: clip(p.SessionID), Parameters: p.Options.Raw}
 	c, err := e.claims(p)
 	if err != nil {
+		e.recordRefusal(ctx, nil, asked, err)
 		return nil, err
 	}
 	s, err := e.resumed(c, p)
 	if err != nil {
+		e.recordRefusal(ctx, nil, asked, err)
 		return nil, err
 	}
 	s.caller = callerOf(ctx)
@@ -68,12 +71,14 @@ func (e *Engine) Resume(ctx context.Context, p ResumeParams) (_ *Session, err er
 		}
 	}()
 	if err := s.sameFolders(c, p); err != nil {
+		e.recordRefusal(ctx, s, asked, err)
 		return nil, err
 	}
 	if err := s.refuseCallers(); err != nil {
+		e.recordRefusal(ctx, s, asked, err)
 		return nil, err
 	}
-	if err := e.admit(ctx, s.admission(ctx, admission.Resume, p.Reply.Prompt, s.params.raw())); err != nil {
+	if err := e.admit(ctx, s, s.admission(ctx, admission.Resume, p.Reply.Prompt, s.params.raw())); err != nil {
 		return nil, err
 	}
 	if err := s.judgeMentions(ctx, p.Reply.Prompt); err != nil {
@@ -107,6 +112,8 @@ func (s *Session) sameFolders(c claims, p ResumeParams) error {
 func (e *Engine) claims(p ResumeParams) (claims, error) {
 	var none claims
 	switch {
+	case !e.o.DiskResume && e.isKept(p.SessionID):
+		return none, e.notAtWork(p.SessionID)
 	case !e.o.DiskResume:
 		return none, e.notKnown(p.SessionID)
 	case e.sealer == nil:
@@ -152,12 +159,12 @@ func (e *Engine) resumed(c claims, p ResumeParams) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.recall(c.Session)
+	r, err := e.recallAll(c.Session)
 	switch {
 	case err != nil:
 		return nil, err
 	case r.Cancelled:
-		return nil, Errorf(CancelledCode, "session was cancelled; start a new one")
+		return nil, endedForGood()
 	}
 	params.Cwd, params.DisallowedTools = given.Cwd, joined(params.DisallowedTools, r.Deny)
 	if err := params.validate(); err != nil {
@@ -192,8 +199,17 @@ func unknownTranscript(id string, err error) error {
 
 // notKnown says that a session is not in memory, and what could be done.
 func (e *Engine) notKnown(id string) *Error {
+	return e.notHere(id, "is not known: it expired, or the server was restarted")
+}
+
+// notAtWork is notKnown for a session that is kept.
+func (e *Engine) notAtWork(id string) *Error {
+	return e.notHere(id, "is of an earlier run, or expired; its history can be read with claude_code_check")
+}
+
+func (e *Engine) notHere(id, what string) *Error {
 	if e.o.DiskResume {
-		return Errorf(SessionNotFound, "session %q is not known: it expired, or the server was restarted; pass its resumeToken and cwd to claude_code_reply, or start a new one", clip(id))
+		return Errorf(SessionNotFound, "session %q %s; pass its resumeToken and cwd to claude_code_reply, or start a new one", clip(id), what)
 	}
-	return Errorf(SessionNotFound, "session %q is not known: it expired, or the server was restarted; start a new one (CLAUDE_CODE_MCP_ALLOW_DISK_RESUME=1 lets claude_code_reply resume from the CLI's transcript)", clip(id))
+	return Errorf(SessionNotFound, "session %q %s; start a new one (CLAUDE_CODE_MCP_ALLOW_DISK_RESUME=1 lets claude_code_reply resume from the CLI's transcript)", clip(id), what)
 }

@@ -29,6 +29,7 @@ type process struct {
 	inited   chan struct{} // closed at the first system/init
 	pumped   chan struct{} // closed when its output was read to the end
 	deltas   deltas        // for the goroutine that reads it
+	noise    int           // the same: lines skipped since they were last told
 
 	// guarded by Session.mu
 	cost      float64             // total_cost_usd last told: it is the process's own total
@@ -49,9 +50,14 @@ func (e ended) Source() string { return e.source }
 // firstTurn starts a process, checks its gate, sends the prompt and waits for
 // the CLI to tell of the session.
 func (s *Session) firstTurn(ctx context.Context, l launch, prompt string, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errInitTimeout(timeout))
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)() // a cancelled session ends its start too
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	l.clock = newStartClock(timeout, cancel)
+	defer l.clock.pause()
+	defer context.AfterFunc(s.ctx, func() { cancel(nil) })() // a cancelled session ends its start too
+	if err := s.recordLaunch(ctx, l); err != nil {
+		return err
+	}
 	p, err := s.launchChecked(ctx, l)
 	if err != nil {
 		return err
@@ -133,7 +139,7 @@ func (s *Session) launchOnce(ctx context.Context, l launch) (p *process, locked 
 	if l.filter, err = s.filtering(ctx); err != nil {
 		return nil, false, err
 	}
-	if p, err = s.spawn(l); err != nil {
+	if p, err = s.spawn(ctx, l); err != nil {
 		return nil, false, err
 	}
 	if _, err := p.conn.Call(ctx, "initialize", s.initialize()); err != nil {
@@ -151,11 +157,11 @@ func (s *Session) launchOnce(ctx context.Context, l launch) (p *process, locked 
 }
 
 // spawn starts the process and the goroutines that read it.
-func (s *Session) spawn(l launch) (_ *process, err error) {
+func (s *Session) spawn(ctx context.Context, l launch) (_ *process, err error) {
 	if s.ctx.Err() != nil {
 		return nil, Errorf(CancelledCode, "session was cancelled before its process started")
 	}
-	release, err := s.engine.claim(s.id)
+	release, err := s.claim()
 	if err != nil {
 		return nil, err
 	}
@@ -176,14 +182,16 @@ func (s *Session) spawn(l launch) (_ *process, err error) {
 		removeFile(config)
 		return nil, err
 	}
-	child, err := cli.Start(cli.Command{
-		Path: s.executable(), Args: args, Dir: s.cwd, Env: append(s.childEnvironment(), l.filter.environment()...), Marker: s.id, MaxLine: s.engine.o.MaxLineBytes,
+	l.clock.pause() // starts wait in line
+	child, err := cli.StartContext(ctx, cli.Command{
+		Path: s.executable(), Args: args, Dir: s.cwd, Env: append(s.childEnvironment(), l.filter.environment()...), Marker: s.id, Registry: s.engine.o.Processes, MaxLine: s.engine.o.MaxLineBytes,
 		Stderr: s.newStderrCover(),
 	})
 	if err != nil {
 		removeFile(config)
-		return nil, Errorf(Internal, "start CLI: %w", err)
+		return nil, spawnError(ctx, err)
 	}
+	l.clock.begin()
 	p := &process{session: s, launch: l, cli: child, release: release, inited: make(chan struct{}), pumped: make(chan struct{}), tasks: make(map[string]struct{})}
 	p.ctx, p.end = context.WithCancelCause(s.ctx)
 	p.deltas = p.newDeltas()
@@ -221,6 +229,7 @@ func (s *Session) childEnvironment() []string {
 func (p *process) pump() {
 	err := p.conn.Serve(p.ctx)
 	p.deltas.endAll(func(blockKey) bool { return true })
+	p.tellNoise()
 	if errors.Is(err, cli.ErrLineTooLong) {
 		p.cli.Kill() // what it asked there it would take for allowed when its input ends, as the ladder has it
 		p.session.notice("protocol_error", err.Error()+"; the session's process was ended", nil)

@@ -135,7 +135,7 @@ func (s *Session) takeServers(ctx context.Context) {
 			continue
 		}
 		r := s.serverRequest(o)
-		if d, err := s.engine.judgeAdmission(ctx, r); err != nil || d.Effect != permission.Allow {
+		if d, err := s.engine.judgeRecorded(ctx, s, r); err != nil || d.Effect != permission.Allow {
 			list.leave(o.name, o.source, d.Rule, d.Reason)
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
@@ -41,6 +42,10 @@ type Session struct {
 	grants    grantList
 	asked     window // questions of the last minute
 	duties    duties
+	keeping   keeping
+	noted     notes                   // audit records of this minute
+	program   atomic.Pointer[program] // the executable of its last process
+	onRecord  atomic.Bool             // the audit log knows of its start
 
 	ctx    context.Context // ends when the session is cancelled or the engine closes
 	steady context.Context // the same without an end, see untilDone
@@ -76,7 +81,16 @@ type Session struct {
 	asks          int
 	cancelReason  string
 	cancelSource  string
-	final         bool // cancelled for good: no token resumes it
+	final         bool                    // cancelled for good: no token resumes it
+	before        State                   // the cancel
+	keptOnly      bool                    // nothing of it runs here, see Engine.Find; set when it is made
+	abandoned     bool                    // its start failed
+	finished      bool                    // done is closed, or about to be
+	forgotten     bool                    // the engine does not know it any more: its history is given back when it is finished
+	busyFrom      int64                   // id of the event the turn under way begins with
+	resultID      *int64                  // of the event that told info.Result
+	untold        map[string]openQuestion // questions whose answer no event has told
+	lastTool      string                  // name of the tool used last
 	cancelledTime time.Time
 }
 
@@ -120,8 +134,12 @@ func (s *Session) ID() string { return s.id }
 // update is the only place where the state changes.
 func (s *Session) update(t trigger) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.updateLocked(t)
+	err := s.updateLocked(t)
+	s.mu.Unlock()
+	if err == nil {
+		s.keepState()
+	}
+	return err
 }
 
 func (s *Session) updateLocked(t trigger) error {
@@ -132,6 +150,12 @@ func (s *Session) updateLocked(t trigger) error {
 	s.touched = time.Now()
 	if !s.state.Busy() && next.Busy() {
 		s.turnStarted = s.touched
+		if s.log != nil {
+			s.busyFrom, _ = s.log.Next()
+		}
+	}
+	if next == Cancelled && s.state != Cancelled {
+		s.before = s.state
 	}
 	s.state = next
 	close(s.changed)
@@ -185,6 +209,13 @@ func (s *Session) Info() Info {
 	return i
 }
 
+// standing is the state alone, at less cost than Info.
+func (s *Session) standing() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
 // Events returns the events from cursor on (nil: the oldest kept), at most max (<= 0: all).
 func (s *Session) Events(cursor *int64, max int) event.Page { return s.log.After(cursor, max) }
 
@@ -219,7 +250,7 @@ func (s *Session) Pending() []Action {
 	defer s.mu.Unlock()
 	list := make([]Action, 0, len(s.actions))
 	for _, a := range s.actions {
-		a.RemainingMS = max(time.Until(a.ExpiresAt).Milliseconds(), 0)
+		a.RemainingMS = permission.Left(time.Now(), a.ExpiresAt).Milliseconds()
 		list = append(list, a)
 	}
 	slices.SortFunc(list, func(a, b Action) int { return a.CreatedAt.Compare(b.CreatedAt) })
@@ -241,7 +272,7 @@ func (s *Session) add(sort event.Payload, payload any) event.Event {
 		raw, _ = json.Marshal(map[string]string{"type": "withheld", "message": "event could not be encoded"})
 	}
 	sort.Data = raw
-	return s.log.Add(s.untilDone(), sort)
+	return s.noteRedactions(s.log.Add(s.untilDone(), sort))
 }
 
 // notice tells clients something of our own.
@@ -251,6 +282,7 @@ func (s *Session) notice(kind, message string, more map[string]any) {
 		payload[k] = v
 	}
 	s.append(event.Notice, payload)
+	s.noteNotice(kind, message)
 }
 
 // withheldText stands for a text that could not be redacted.

@@ -32,9 +32,10 @@ func (e *Engine) Start(ctx context.Context, p StartParams) (_ *Session, err erro
 		return nil, err
 	}
 	if err := s.refuseCallers(); err != nil { // programs may be named from the folder
+		e.recordRefusal(ctx, s, admission.Request{Action: admission.Start, Parameters: p.raw()}, err)
 		return nil, err
 	}
-	if err := e.admit(ctx, s.admission(ctx, admission.Start, p.Prompt, p.raw())); err != nil {
+	if err := e.admit(ctx, s, s.admission(ctx, admission.Start, p.Prompt, p.raw())); err != nil {
 		return nil, err
 	}
 	if err := s.judgeMentions(ctx, p.Prompt); err != nil {
@@ -53,7 +54,16 @@ func (e *Engine) Start(ctx context.Context, p StartParams) (_ *Session, err erro
 func (s *Session) begin(ctx context.Context, l launch, prompt string, timeout time.Duration) error {
 	s.tellOrigin() // only now the folder and the caller are known
 	s.shown = s.covered(s.params)
+	if err := s.engine.room(s.id); err != nil {
+		s.end(err)
+		return err
+	}
+	if err := s.keep(ctx, l, prompt); err != nil {
+		s.end(err)
+		return err
+	}
 	if err := s.engine.join(s); err != nil {
+		s.unkeep()
 		s.end(err)
 		return err
 	}
@@ -84,8 +94,10 @@ func (s *Session) begin(ctx context.Context, l launch, prompt string, timeout ti
 	return nil
 }
 
-// abandon takes a session back whose start failed: nobody has its id.
+// abandon takes a session back whose start failed: nobody has its id, or it is
+// kept as it was before it should be resumed.
 func (s *Session) abandon(err error) {
+	s.disown()
 	s.cancel("start failed: "+err.Error(), "start")
 	s.engine.forget(s)
 }
@@ -131,7 +143,7 @@ func (s *Session) admission(ctx context.Context, action admission.Action, prompt
 		r.Session = s.facts()
 	default:
 		r.Session = s.facts()
-		r.Target = admission.Target{State: s.Info().State.String(), OwnedByPeer: identity(callerOf(ctx)) == identity(s.caller)}
+		r.Target = admission.Target{State: s.standing().String(), OwnedByPeer: identity(callerOf(ctx)) == identity(s.caller)}
 	}
 	for _, d := range s.dirs {
 		r.AdditionalDirs = append(r.AdditionalDirs, admission.Dir{Path: d, Inside: insideAny(d, s.engine.o.Roots)})
@@ -161,12 +173,16 @@ func (s *Session) judgeMentions(ctx context.Context, prompt string) error {
 		return nil
 	}
 	if s.engine.o.Mentions == nil {
+		s.refused(ctx, permission.Request{Door: permission.DoorMention, Tool: "Read"}, "engine.mentions", "the prompt holds an \"@\", and no mention finder is configured")
 		return Errorf(PermissionDenied, "prompt refused by rule engine.mentions: it holds an \"@\" and no mention finder is configured (Options.Mentions)")
 	}
 	for _, path := range s.mentions(prompt) {
 		input, _ := json.Marshal(map[string]string{"file_path": path})
 		r := s.request(permission.DoorMention, "Read", "", "", "", input)
-		d := s.bound(r, s.engine.chain.Decide(ctx, r))
+		d := s.bound(r, s.weigh(ctx, r))
+		if err := s.mentioned(ctx, r, d); err != nil {
+			return err
+		}
 		if d.Effect != permission.Allow {
 			return Errorf(PermissionDenied, "prompt refused by rule %s: it mentions @%s, which the CLI would read without asking: %s (write the path without \"@\", so that the read itself is judged)", d.Rule, path, d.Reason)
 		}

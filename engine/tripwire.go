@@ -75,5 +75,6 @@ func (p *process) unmediated(sign, toolUse string) {
 		"type": "unmediated", "toolUseID": toolUse, "sign": sign,
 		"message": "a tool call ran without a decision of policy; the session was ended. Check the CLI's version and this machine's managed settings (gatehouse version)",
 	})
+	s.noteUnmediated(sign, toolUse)
 	s.cancel("a tool call ran without a decision (unmediated)", "gate")
 }

@@ -33,6 +33,7 @@ func (p *process) handleResult(fields map[string]json.RawMessage) {
 	s := p.session
 	p.deltas.endAll(func(k blockKey) bool { return k.parent == "" || k.parent == "null" }) // of a turn that was interrupted
 	p.settle()
+	p.tellNoise()
 	s.mu.Lock()
 	cost := max(f.TotalCostUSD-p.cost, 0) // the CLI tells its process's total
 	p.cost = f.TotalCostUSD
@@ -96,12 +97,13 @@ func (s *Session) endTurn(kind event.Kind, r Result, t trigger) {
 	}
 	shown.Redactions = e.Redactions
 	s.mu.Lock()
-	s.info.Result = &shown
+	s.info.Result, s.resultID = &shown, &e.ID
 	err := s.updateLocked(t)
 	s.mu.Unlock()
 	if err != nil {
 		s.engine.log.Warn("end of turn", "session", s.id, "error", err)
 	}
+	s.keepEnd()
 }
 
 // decodeFrame reads the fields of a message it knows; fields of an odd type

@@ -48,6 +48,9 @@ func (s *server) check(ctx context.Context, c call) (any, error) {
 		return nil, c.err
 	}
 	session, err := s.engine.Session(id)
+	if engine.CodeOf(err) == engine.SessionNotFound { // one that is only kept is shown like one in a list
+		session, err = s.engine.Inspect(ctx, id, false)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (s *server) find(ctx context.Context, action, id string, sensitive bool) (*
 	if action == "get" || sensitive {
 		return s.engine.Inspect(ctx, id, sensitive)
 	}
-	return s.engine.Session(id)
+	return s.engine.Find(id)
 }
 
 func (s *server) list(ctx context.Context, sensitive bool) (any, error) {

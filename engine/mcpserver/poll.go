@@ -104,6 +104,9 @@ func (a *answer) readEvents(s readable, o options) {
 }
 
 func (a *answer) window(page event.Page, o options) []event.Event {
+	if page.Truncated { // more is on the disk
+		a.Truncated, a.TruncatedFields = true, []string{"events"}
+	}
 	events, size := make([]event.Event, 0, min(len(page.Events), o.maxEvents)), 0
 	for _, e := range page.Events {
 		shaped, ok := o.shape(e)
@@ -120,7 +123,7 @@ func (a *answer) window(page event.Page, o options) []event.Event {
 		}
 		events = append(events, shaped)
 	}
-	if a.Result != nil && !o.terminalEvents {
+	if a.Result != nil && !o.terminalEvents && !page.Truncated {
 		events = a.dropLastTerminal(events)
 	}
 	return events

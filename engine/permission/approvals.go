@@ -49,7 +49,8 @@ func (v Verdict) same(o Verdict) bool {
 
 // Approvals holds the open questions of one session. The first answer wins.
 type Approvals struct {
-	max int // 0 = no bound
+	max int              // 0 = no bound
+	now func() time.Time // for tests
 
 	mu    sync.Mutex
 	open  map[string]Question
@@ -58,7 +59,7 @@ type Approvals struct {
 
 // NewApprovals makes an empty set that holds at most max questions (0 = no bound).
 func NewApprovals(max int) *Approvals {
-	return &Approvals{max: max, open: make(map[string]Question), votes: make(map[string]map[string]Verdict)}
+	return &Approvals{max: max, now: time.Now, open: make(map[string]Question), votes: make(map[string]map[string]Verdict)}
 }
 
 // Open registers a question for a call. The caller must Wait for it.
@@ -68,24 +69,45 @@ func (a *Approvals) Open(r Request, d Decision, timeout time.Duration) (Question
 	if a.max > 0 && len(a.open) >= a.max {
 		return Question{}, ErrFull
 	}
-	now := time.Now()
+	now := a.now()
 	q := Question{ID: newID(), Request: r, Decision: d, Created: now, Deadline: now.Add(timeout), answer: make(chan Verdict, 1)}
 	a.open[q.ID] = q
 	return q, nil
 }
 
+// wallEvery is how often the wall clock is looked at: timers stand still while the
+// machine sleeps.
+const wallEvery = 10 * time.Second
+
+// Passed reports whether a deadline is over by either clock: the monotonic one,
+// which nobody can set, and the wall clock, which goes on while the machine sleeps.
+func Passed(now, deadline time.Time) bool {
+	return now.After(deadline) || now.Round(0).After(deadline.Round(0))
+}
+
+// Left is how long it is to a deadline, by the clock that comes first; not below 0.
+func Left(now, deadline time.Time) time.Duration {
+	return max(min(deadline.Sub(now), deadline.Round(0).Sub(now.Round(0))), 0)
+}
+
 // Wait blocks until the question is answered or its deadline passes; ctx ending
 // is a deny with the given source "cancel". It always returns a verdict.
 func (a *Approvals) Wait(ctx context.Context, q Question) Verdict {
-	timer := time.NewTimer(time.Until(q.Deadline))
+	timer := time.NewTimer(min(Left(a.now(), q.Deadline), wallEvery))
 	defer timer.Stop()
-	select {
-	case v := <-q.answer:
-		return v
-	case <-timer.C:
-		return a.settle(q, Verdict{Message: "nobody answered the permission request in time; the call was not run", Source: "timeout"})
-	case <-ctx.Done():
-		return a.settle(q, Verdict{Message: "the permission request was withdrawn", Source: cause(ctx)})
+	for {
+		select {
+		case v := <-q.answer:
+			return v
+		case <-timer.C:
+			if left := Left(a.now(), q.Deadline); left > 0 {
+				timer.Reset(min(left, wallEvery))
+				continue
+			}
+			return a.settle(q, Verdict{Message: "nobody answered the permission request in time; the call was not run", Source: "timeout"})
+		case <-ctx.Done():
+			return a.settle(q, Verdict{Message: "the permission request was withdrawn", Source: cause(ctx)})
+		}
 	}
 }
 
@@ -122,7 +144,7 @@ func (a *Approvals) Get(id string) (Question, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	q, ok := a.open[id]
-	if !ok || time.Now().After(q.Deadline) {
+	if !ok || Passed(a.now(), q.Deadline) {
 		return Question{}, ErrNotFound
 	}
 	return q, nil
@@ -138,7 +160,7 @@ func (a *Approvals) Answer(id string, v Verdict, before func()) (left int, err e
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	q, ok := a.open[id]
-	if !ok || time.Now().After(q.Deadline) {
+	if !ok || Passed(a.now(), q.Deadline) {
 		return 0, ErrNotFound
 	}
 	if left := a.vote(q, v); left > 0 {

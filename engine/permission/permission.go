@@ -195,6 +195,7 @@ type Decision struct {
 	Revisions    map[string]string `json:"revisions,omitempty"`   // by layer; shared, not to be changed
 	DecisionID   string            `json:"decision_id,omitempty"` // of the decision log
 	Diagnostics  []string          `json:"diagnostics,omitempty"`
+	Took         time.Duration     `json:"-"` // to judge, by all deciders; set by the engine
 }
 
 // Message is the text the model reads when the call does not run.

@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
+)
+
+// A server that is killed leaves sessions whose records say that a turn is under
+// way, or that questions wait. Whoever comes upon one closes its books: questions
+// are told as denied, then the turn as failed. Each step looks at what the events
+// say already, so that it may be cut short and begun again by another server.
+
+// endedWithServer is what clients are told of a turn that a server took with it.
+const endedWithServer = "the server ended while a turn was under way"
+
+// unclosed reports whether somebody has to close the books of a session.
+func unclosed(r event.SessionRecord, k keptState) bool {
+	return busyName(r.State) || len(k.Open) > 0
+}
+
+func busyName(state string) bool {
+	return state == Running.String() || state == Waiting.String()
+}
+
+// closeBooks does so, as the writer of the history, and returns the record then.
+func (e *Engine) closeBooks(p *place, r event.SessionRecord) (event.SessionRecord, error) {
+	k, err := readKept(r)
+	if err != nil || !unclosed(r, k) {
+		return r, err
+	}
+	log := event.NewLog(e.o.MaxEventBytes, e.o.Redactors...)
+	log.Keep(p)
+	if r, err = e.tellEnd(log, p, r, k); err == nil {
+		err = log.Unsaved()
+	}
+	if err == nil {
+		err = p.Put(r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("close the books of session %s: %w", r.ID, err)
+	}
+	return r, nil
+}
+
+// tellEnd appends what is missing to the log of a session's place and returns its
+// record as it is then.
+func (e *Engine) tellEnd(log *event.Log, p *place, r event.SessionRecord, k keptState) (event.SessionRecord, error) {
+	busy := busyName(r.State)
+	f, err := lookBack(p, k, busy)
+	if err != nil {
+		return r, err
+	}
+	add := func(kind event.Kind, payload any) event.Event {
+		raw, _ := json.Marshal(payload) // our own types, which can be encoded
+		return log.Append(context.WithoutCancel(e.ctx), kind, raw)
+	}
+	for _, q := range k.Open {
+		if !f.answered[q.RequestID] {
+			add(event.PermissionResult, deniedByRestart(q))
+		}
+	}
+	k.Open = nil
+	if busy {
+		r.State = Failed.String()
+		switch {
+		case f.end == nil:
+			if !f.noticed {
+				add(event.Notice, map[string]any{"type": "restart", "message": endedWithServer + "; a reply continues the session"})
+			}
+			end := add(event.Error, endResult(r))
+			k.Result = &end.ID
+		default: // it ended, only the record does not say so
+			k.Result = &f.end.ID
+			if f.end.Type == event.Result {
+				r.State = Idle.String()
+			}
+		}
+	}
+	r.Updated, r.Server = time.Now().UTC(), e.o.Server
+	r.Engine, err = jsonOf(k)
+	return r, err
+}
+
+func deniedByRestart(q openQuestion) permissionRecord {
+	return permissionRecord{
+		RequestID: q.RequestID, ToolUseID: q.ToolUseID, AgentID: q.AgentID, ToolName: q.Tool, InputSHA256: q.SHA256,
+		Behavior: "deny", Source: "restart", Rule: "engine.restart", Reason: "the server ended before anybody answered",
+		Message: "the server ended before anybody answered; the call was not run",
+	}
+}
+
+func endResult(r event.SessionRecord) Result {
+	message := &Error{Code: Internal, Message: endedWithServer + "; send a reply to go on"}
+	return Result{
+		SessionID: r.ID, Result: message.Error(), IsError: true, PermissionDenials: json.RawMessage("[]"),
+		SessionTotalTurns: r.Turns, SessionTotalCostUSD: r.CostUSD,
+	}
+}
+
+// findings are what the events of an unclosed session say of its end.
+type findings struct {
+	answered map[string]bool // by request id
+	end      *event.Event    // of the turn
+	noticed  bool            // that its server ended
+}
+
+// lookBack reads the events since the first of what is open.
+func lookBack(p *place, k keptState, busy bool) (findings, error) {
+	f := findings{answered: make(map[string]bool)}
+	_, next := p.Bounds()
+	from := next
+	if busy {
+		from = k.BusyFrom
+	}
+	for _, q := range k.Open {
+		from = min(from, q.From)
+	}
+	for from < next {
+		page, err := p.Read(event.Window{From: &from})
+		if err != nil {
+			return f, err
+		}
+		for i := range page.Events {
+			f.note(&page.Events[i], k, busy)
+		}
+		if page.Next <= from {
+			return f, errors.New("the history cannot be read to its end")
+		}
+		from = page.Next
+	}
+	return f, nil
+}
+
+func (f *findings) note(e *event.Event, k keptState, busy bool) {
+	var is struct {
+		RequestID string `json:"requestId"`
+		Type      string `json:"type"`
+	}
+	switch {
+	case e.Type == event.PermissionResult && json.Unmarshal(e.Data, &is) == nil && is.RequestID != "":
+		f.answered[is.RequestID] = true
+	case e.Type.Terminal() && busy && e.ID >= k.BusyFrom:
+		f.end = e
+	case e.Type == event.Notice && e.ID >= k.BusyFrom && json.Unmarshal(e.Data, &is) == nil && is.Type == "restart":
+		f.noticed = true
+	}
+}
+
+// readKept decodes what a record holds for the engine.
+func readKept(r event.SessionRecord) (keptState, error) {
+	var k keptState
+	if len(r.Engine) == 0 {
+		return k, nil
+	}
+	if err := json.Unmarshal(r.Engine, &k); err != nil {
+		return k, fmt.Errorf("record of session %s: %w", r.ID, err)
+	}
+	return k, nil
+}

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
+	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+)
+
+// keptState is SessionRecord.Engine: what it takes to show a session again. It is
+// redacted, and holds neither variables nor configurations of servers.
+type keptState struct {
+	Params    json.RawMessage   `json:"params,omitempty"` // StartParams as shown
+	Caller    permission.Caller `json:"caller"`
+	Model     string            `json:"model,omitempty"`
+	Mode      string            `json:"mode,omitempty"`
+	Version   string            `json:"version,omitempty"` // of the CLI
+	Tools     []string          `json:"tools,omitempty"`
+	ToolUse   string            `json:"toolUse,omitempty"` // id of the last one
+	Warnings  []string          `json:"warnings,omitempty"`
+	Result    *int64            `json:"result,omitempty"` // id of the event that told it
+	Started   bool              `json:"started,omitempty"`
+	Abandoned bool              `json:"abandoned,omitempty"` // its start failed: nobody was given its id
+	Prompt    string            `json:"prompt,omitempty"`    // SHA-256 of the first one
+	Taint     []string          `json:"taint,omitempty"`
+	Cancelled *keptCancel       `json:"cancelled,omitempty"`
+	BusyFrom  int64             `json:"busyFrom,omitempty"` // id of the event the turn under way begins with
+	Open      []openQuestion    `json:"open,omitempty"`     // questions whose answer no event has told
+}
+
+type keptCancel struct {
+	Reason string    `json:"reason"`
+	Source string    `json:"source"`
+	Time   time.Time `json:"time"`
+}
+
+// openQuestion is a question whose answer no event has told yet.
+type openQuestion struct {
+	RequestID string `json:"requestId"`
+	ToolUseID string `json:"toolUseId,omitempty"`
+	AgentID   string `json:"agentId,omitempty"`
+	Tool      string `json:"tool"`
+	SHA256    string `json:"inputSha256"`
+	From      int64  `json:"from"` // no event before this id tells of it
+}
+
+// Bounds of what a record holds, in bytes.
+const (
+	keptParams = 16 << 10 // of the options; over it the long ones are left out
+	keptTitle  = 120
+	keptPrompt = 64 << 10 // of the prompt; a longer one gives no title
+)
+
+// sessionRecord is the session as it stands.
+func (s *Session) sessionRecord() event.SessionRecord {
+	taint := s.history.tainted()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.abandoned && s.keeping.before != nil {
+		return *s.keeping.before // as if nobody had tried to resume it
+	}
+	state := s.state
+	if state == Cancelled && !s.final {
+		state = s.before // a resume token goes on from there
+	}
+	k := keptState{
+		Params: s.keeping.params, Caller: s.caller, Model: s.info.Model, Mode: s.mode, Version: s.info.CLIVersion,
+		Tools: s.info.Tools, ToolUse: s.info.LastToolUseID, Warnings: s.info.Warnings, Result: s.resultID,
+		Started: s.started, Abandoned: s.abandoned, Prompt: s.prompt, Taint: taint,
+		BusyFrom: s.busyFrom, Open: slices.SortedFunc(maps.Values(s.untold), byRequest),
+	}
+	if s.abandoned {
+		state = Failed
+	}
+	if s.state == Cancelled && s.final {
+		k.Cancelled = &keptCancel{s.cancelReason, s.cancelSource, s.cancelledTime.UTC()}
+	}
+	raw, err := jsonOf(k)
+	if err != nil {
+		s.engine.log.Error("record of a session", "session", s.id, "error", err) // cannot happen
+	}
+	return event.SessionRecord{
+		ID: s.id, Parent: s.parent, Server: s.engine.o.Server, State: state.String(), Final: s.state == Cancelled && s.final,
+		Created: s.created.UTC(), Updated: time.Now().UTC(), Cwd: s.cwd, Client: s.caller.Client, Title: s.keeping.title,
+		Turns: s.info.TotalTurns, CostUSD: s.info.TotalCostUSD, LastTool: s.lastTool, Engine: raw,
+	}
+}
+
+func byRequest(a, b openQuestion) int { return strings.Compare(a.RequestID, b.RequestID) }
+
+func jsonOf(v any) (json.RawMessage, error) { return json.Marshal(v) }
+
+// shownParams are the redacted options for a record, without those that are never
+// shown to anybody.
+func (s *Session) shownParams() json.RawMessage {
+	p := s.shown
+	p.Env, p.McpServers, p.Sandbox, p.Executable, p.DebugFile, p.Raw = nil, nil, nil, "", "", nil
+	p.Debug = p.Debug || s.shown.DebugFile != ""
+	raw, err := jsonOf(p)
+	if err == nil && len(raw) > keptParams {
+		p.SystemPrompt, p.AppendPrompt, p.Agents, p.OutputSchema = nil, "", nil, nil
+		raw, err = jsonOf(p)
+	}
+	if err != nil || len(raw) > keptParams {
+		return nil
+	}
+	return raw
+}
+
+// title is the beginning of a prompt on one line. A prompt is redacted as a whole,
+// since half a secret is not recognised.
+func (s *Session) title(prompt string) string {
+	if len(prompt) > keptPrompt {
+		return ""
+	}
+	words := strings.Fields(s.redactText(event.SinkEvent, prompt))
+	text := visible(strings.Join(words, " "))
+	if len(text) <= keptTitle {
+		return text
+	}
+	return strings.ToValidUTF8(text[:keptTitle], "") + "…"
+}
+
+// toolNameForm is what a record shows as a tool's name.
+var toolNameForm = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,128}$`)
+
+// lastToolName is name if a record may show it.
+func lastToolName(name string) string {
+	if !toolNameForm.MatchString(name) {
+		return ""
+	}
+	return name
+}
