@@ -139,7 +139,10 @@ type toolAnswer struct {
 	NextCursor int64  `json:"nextCursor"`
 	Truncated  bool   `json:"truncated"`
 	Error      string `json:"error"`
-	Events     []struct {
+	Result     struct {
+		Result string `json:"result"`
+	} `json:"result"`
+	Events []struct {
 		Type string          `json:"type"`
 		Data json.RawMessage `json:"data"`
 	} `json:"events"`

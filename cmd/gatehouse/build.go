@@ -87,19 +87,25 @@ func resolveExecutable(name, current string, env environment) (string, error) {
 	return path, nil
 }
 
-// build opens the policies and makes the engine. Whoever calls it closes the engine.
-func build(ctx context.Context, s *settings, env environment, logger *slog.Logger, unattended bool) (*engine.Engine, *rollout, error) {
+// build opens the policies and makes the engine, which keeps what it keeps in st.
+// Whoever calls it closes the engine, and then st.
+func build(ctx context.Context, s *settings, st *state, env environment, logger *slog.Logger, unattended bool) (*engine.Engine, *rollout, error) {
 	scanner := scanRedactor{s.redaction.scanner}
 	coverLog(logger, scanner)
 	r, err := openRollout(ctx, s, besideLog(logger, scanner)) // policies cover what logger writes
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := st.ready(); err != nil {
+		return nil, nil, err
+	}
+	r.loaded = st.inForce
+	r.tellLoaded(ctx)
 	strict := slices.Contains(strictProfiles, s.profile)
 	redactor := policy.NewRedactor(r.live, policy.RedactorOptions{Options: s.redaction.options})
 	s.coverDecisions(redactor)
 	coverLog(logger, redactor)
-	eng, err := engine.New(engine.Options{
+	eng, err := engine.New(st.with(engine.Options{
 		Executable: s.executable, MinVersion: s.minVersion, Args: s.cliArgs,
 		Roots: s.roots, Trusted: s.trusted,
 		Deciders: []permission.Decider{r.live}, Admission: []admission.Decider{r.live},
@@ -114,7 +120,10 @@ func build(ctx context.Context, s *settings, env environment, logger *slog.Logge
 		Filter: s.filterProgram(), FilterSpec: s.filterSpec(redactor, env),
 		DiskResume: env.get(allowDiskResume) == "1", ResumeSecret: engine.Secret(env.get(resumeSecret)),
 		Environ: env, Logger: logger,
-	})
+	}))
+	if err == nil && st != nil && st.instance != nil {
+		go sweepDead(s.stateFolder, logger) // ends when it has ended what it found, or with the process
+	}
 	if err == nil && !s.redaction.filter {
 		eng.Announce(engine.Announcement{Type: noticeRedaction, Message: filterWarning, Standing: true})
 	}
@@ -125,7 +134,7 @@ func build(ctx context.Context, s *settings, env environment, logger *slog.Logge
 // gate itself, what it remembers and the program behind it.
 func (s *settings) protected() []string {
 	paths := slices.Concat(s.files, s.policyPaths, s.policyData, s.bundleFiles, []string{filepath.Dir(organisationFile)})
-	for _, path := range []string{s.executable, s.stateFolder, s.decisionLog.folder} {
+	for _, path := range []string{s.executable, s.stateFolder, s.decisionLog.folder, s.store.dir, s.audit.dir, s.audit.key} {
 		if filepath.IsAbs(path) {
 			paths = append(paths, path)
 		}

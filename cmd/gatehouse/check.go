@@ -19,6 +19,7 @@ type checkReport struct {
 	Error         string          `json:"error,omitempty"` // of exit codes 2 and 130
 	Configuration *checkedConfig  `json:"configuration,omitempty"`
 	Warnings      []string        `json:"warnings,omitempty"`
+	State         *checkedState   `json:"state,omitempty"`
 	Policies      *checkedPolicy  `json:"policies,omitempty"`
 	CLI           *checkedCLI     `json:"cli,omitempty"`
 	Gate          []gateResult    `json:"gate,omitempty"`
@@ -102,6 +103,9 @@ func (k *check) load(ctx context.Context) (err error) {
 	}
 	k.report.Warnings = append(environmentWarnings(k.env), s.redactionWarnings()...)
 	k.show(k.configurationText)
+	if err := k.state(); err != nil {
+		return err
+	}
 	if k.policies, err = loadPolicies(ctx, s, newLogger(k.stderr, slog.LevelWarn)); err != nil {
 		return err
 	}

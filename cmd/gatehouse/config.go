@@ -23,6 +23,8 @@ type fileConfig struct {
 	Lock      lockConfig      `toml:"lock"`
 
 	DecisionLog decisionLogConfig `toml:"decision_log"`
+	Store       storeConfig       `toml:"store"`
+	Audit       auditConfig       `toml:"audit"`
 }
 
 type cliConfig struct {
@@ -103,6 +105,8 @@ func defaultConfig() fileConfig {
 		Redaction: redactionConfig{Filter: true, OnExposed: exposedReport},
 
 		DecisionLog: decisionLogConfig{MaxMegabytes: 64, MaxDays: 30},
+		Store:       defaultStore(),
+		Audit:       defaultAudit(),
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,6 +25,8 @@ type loaded struct {
 	files  []string // files read, absolute
 	looked []string // files looked for, present or not, absolute
 	locked []string // keys the organisation locked
+
+	sums []string // of each file read and each flag that was put over them, see digest
 
 	orgPaths, orgData []string // policies and data of the organisation, also in Policy
 	detectorsAt       []string // file:line of each of Redaction.Detectors
@@ -109,7 +112,14 @@ func (l *loaded) readFile(name string, required bool) error {
 	if err := l.decode(path, text, at); err != nil {
 		return err
 	}
+	l.sums = append(l.sums, fmt.Sprintf("%q %x", path, sha256.Sum256([]byte(text))))
 	return l.accept(path, at)
+}
+
+// digest names the configuration as it was read: the SHA-256, in hexadecimal, of
+// files and flags in their order.
+func (l *loaded) digest() string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(l.sums, "\n"))))
 }
 
 // accept takes over the keys of a decoded file unless one of them is locked.
@@ -138,6 +148,14 @@ func (l *loaded) accept(path string, at places) error {
 	}
 	if _, ok := at["decision_log.folder"]; ok && !l.DecisionLog.standard() {
 		l.DecisionLog.Folder = below(folder, []string{l.DecisionLog.Folder})[0]
+	}
+	if _, ok := at["store.dir"]; ok && !l.Store.standard() {
+		l.Store.Dir = below(folder, []string{l.Store.Dir})[0]
+	}
+	for key, path := range map[string]*string{"audit.dir": &l.Audit.Dir, "audit.key": &l.Audit.Key} {
+		if _, ok := at[key]; ok && *path != "" {
+			*path = below(folder, []string{*path})[0]
+		}
 	}
 	if _, ok := at["cli.executable"]; ok && strings.ContainsRune(l.CLI.Executable, filepath.Separator) {
 		l.CLI.Executable = below(folder, []string{l.CLI.Executable})[0]

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -17,7 +18,8 @@ type decisionLogSettings struct {
 	maxAge   time.Duration
 }
 
-// serverID names this run of the program in decisions and their log.
+// serverID names this run of the program in decisions and their log, unless it has
+// a folder whose name does.
 var serverID = rand.Text()
 
 // decisionLogOff is the folder's name for no log at all.
@@ -60,7 +62,7 @@ func (s *settings) keepDecisions(logger *slog.Logger) (kept *settings, closeLog 
 	}
 	log, err := decisionlog.Open(decisionlog.Options{
 		Folder: s.decisionLog.folder, MaxBytes: s.decisionLog.maxBytes, MaxAge: s.decisionLog.maxAge,
-		ID: serverID, Version: readVersion().Version, Logger: logger, Scanner: s.redaction.scanner,
+		ID: cmp.Or(s.server, serverID), Version: readVersion().Version, Logger: logger, Scanner: s.redaction.scanner,
 	})
 	if err != nil {
 		logger.Error("decisions are not written down", "error", err)

@@ -41,7 +41,7 @@ func (c *command) demo(ctx context.Context, args []string) int {
 		return c.failUsage(err)
 	}
 	logger := newLogger(c.stderr, slog.LevelError)
-	eng, _, err := build(ctx, s, c.env, logger, false)
+	eng, _, err := build(ctx, s, nil, c.env, logger, false)
 	if err != nil {
 		return c.failUsage(err)
 	}

@@ -29,11 +29,12 @@ const (
 )
 
 // stateFolder is where this program keeps what outlives it: $XDG_STATE_HOME, or
-// ~/.local/state, below the name gatehouse. Empty when there is no home.
+// ~/.local/state, below the name gatehouse. Empty when there is no
+// home, or a relative one, which would change with the current folder.
 func (e environment) stateFolder() string {
 	base := e.get("XDG_STATE_HOME")
 	if !filepath.IsAbs(base) { // the XDG rules: a relative one is ignored
-		if base = e.home(); base == "" {
+		if base = e.home(); !filepath.IsAbs(base) {
 			return ""
 		}
 		base = filepath.Join(base, ".local", "state")

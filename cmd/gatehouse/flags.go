@@ -106,6 +106,7 @@ func (o *options) override(l *loaded) error {
 			return fmt.Errorf("%s: %w", f.flag, err)
 		}
 		*f.target, l.at[f.key] = f.value, f.flag
+		l.sums = append(l.sums, fmt.Sprintf("%s %q", f.flag, f.value))
 	}
 	return nil
 }

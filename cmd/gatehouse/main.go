@@ -85,6 +85,10 @@ func (c *command) dispatch(ctx context.Context, args []string) int {
 		return c.pending(ctx, args)
 	case "approve", "deny":
 		return c.settle(ctx, name, args)
+	case "session":
+		return c.session(ctx, args)
+	case "audit":
+		return c.auditLog(ctx, args)
 	case "policy":
 		return c.policy(ctx, args)
 	case "redact":
@@ -105,6 +109,8 @@ const usage = `Gatehouse runs Claude Code sessions under policy.
   gatehouse check          would it work here, and what would be allowed?
   gatehouse pending        what the servers of this user wait for
   gatehouse approve ID     let such a call run; gatehouse deny ID refuses it
+  gatehouse session        what sessions did: list, show, tail; gatehouse session help
+  gatehouse audit          what was decided: show, verify, export; gatehouse audit help
   gatehouse policy         write, test, explain and roll out policies; gatehouse policy help
   gatehouse redact         cover secrets in files and pipes; gatehouse redact -h
   gatehouse demo           a scripted session; needs nothing installed

@@ -32,9 +32,12 @@ import (
 //	hangup                  send the server SIGHUP
 //	run COMMAND ARGS …      run a command, print its output and exit code
 //	await FILE              wait until a file is there
+//	follow COMMAND ARGS …   start a command; "shown REGEXP" waits until it printed that,
+//	                        "followed" for its end, "followed INT" interrupts it first
 //	sleep DURATION
 //	close, signal TERM      stop the server, then print its exit code
-//	restart                 close it and start another
+//	kill                    kill -9 of the server, then print the exit code
+//	restart                 close it, unless that is done, and start another
 //
 // Every call prints one line, "TOOL " or "TOOL error " and the compact answer;
 // a row prints its name.
@@ -48,6 +51,7 @@ type client struct {
 	ended   bool
 
 	rowSession string // started by the last row
+	followed   *followed
 }
 
 // clientTime bounds one run of the client, so that a hung server fails a test
@@ -160,11 +164,21 @@ func (c *client) play(ctx context.Context, line string) error {
 		time.Sleep(d)
 		return err
 	case "restart":
-		if err := c.end(c.stdin.Close); err != nil {
-			return err
+		if !c.ended {
+			if err := c.end(c.stdin.Close); err != nil {
+				return err
+			}
 		}
 		c.ended, c.cursor = false, map[string]int64{}
 		return c.connect(ctx, c.flags)
+	case "kill":
+		return c.kill()
+	case "follow":
+		return c.startBeside(strings.Fields(rest))
+	case "shown":
+		return c.shown(ctx, rest)
+	case "followed":
+		return c.unfollow(rest)
 	case "close":
 		return c.end(c.stdin.Close)
 	case "signal":

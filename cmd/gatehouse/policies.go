@@ -40,7 +40,7 @@ func (s *settings) policyOptions(logger *slog.Logger) (policy.Options, error) {
 		Profile: s.profile, Paths: without(s.policyPaths, s.orgPaths), Data: data, Org: s.orgPaths, OrgData: orgData,
 		DefaultEffect: s.defaultEffect, Grants: s.grants,
 		Protected: s.protected(), Home: s.home, Logger: logger, Redaction: &s.redaction.options,
-		ServerID: serverID, Version: readVersion().Version, Deadline: cmp.Or(s.deadline, decisionTime),
+		ServerID: cmp.Or(s.server, serverID), Version: readVersion().Version, Deadline: cmp.Or(s.deadline, decisionTime),
 	}
 	if s.decisions != nil { // an interface that holds a nil pointer is not nil
 		o.Decisions = s.decisions

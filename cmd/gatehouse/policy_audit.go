@@ -20,8 +20,8 @@ const (
 	wideFrom     = 3 // variants of a command that make a proposal with a star
 )
 
-// audit is the report of policy from-audit.
-type audit struct {
+// fromAudit is the report of policy from-audit.
+type fromAudit struct {
 	Asks       int        `json:"asks"`    // questions, and denials for want of any rule
 	Allowed    int        `json:"allowed"` // of them, answered with allow
 	Denied     int        `json:"denied"`  // answered with deny
@@ -172,8 +172,8 @@ func partsOf(e decisionlog.Event, tool string) []string {
 }
 
 // audit groups the questions into proposals, the narrowest first.
-func (g *gathered) audit() *audit {
-	a := &audit{Asks: len(g.questions), Unreadable: g.unreadable, Proposals: []proposal{}}
+func (g *gathered) audit() *fromAudit {
+	a := &fromAudit{Asks: len(g.questions), Unreadable: g.unreadable, Proposals: []proposal{}}
 	var open []*auditedAsk
 	for _, q := range g.questions {
 		switch g.answers[q.id] {
@@ -195,7 +195,7 @@ func (g *gathered) audit() *audit {
 	return a
 }
 
-func (c *command) showAudit(a *audit, since time.Duration) {
+func (c *command) showAudit(a *fromAudit, since time.Duration) {
 	when := "in all logs"
 	if since > 0 {
 		when = "in the last " + since.String()

@@ -19,12 +19,17 @@ type realWorld struct {
 	environ      []string
 }
 
-// newRealWorld skips without the CLI.
+// newRealWorld skips without the CLI. Its model has one command run.
 func newRealWorld(t *testing.T) realWorld {
+	t.Helper()
+	return newRealWorldWith(t, "echo published > done.txt")
+}
+
+func newRealWorldWith(t *testing.T, command string) realWorld {
 	t.Helper()
 	cli := testcli.Path(t)
 	api, err := fakeapi.New(fakeapi.Scenario{Turns: []fakeapi.Turn{
-		{Tools: []fakeapi.ToolUse{{Name: "Bash", Input: map[string]string{"command": "echo published > done.txt", "description": "publish"}}}},
+		{Tools: []fakeapi.ToolUse{{Name: "Bash", Input: map[string]string{"command": command, "description": "publish"}}}},
 		{Text: "Published."},
 	}})
 	if err != nil {

@@ -29,6 +29,10 @@ type rollout struct {
 	source   *bundle.Source // nil: no bundle
 	projects *policy.Projects
 
+	// loaded is told which configuration and policies are in force, by their digests,
+	// at the start and after each reload; nil: nobody wants to know.
+	loaded func(ctx context.Context, config, revision, digest string)
+
 	policies, configuration watch.Files
 
 	fetching string   // why the newest bundle could not be had; empty: it could
@@ -55,6 +59,13 @@ func openRollout(ctx context.Context, s *settings, logger *slog.Logger) (*rollou
 	}
 	r.live = policy.NewLive(set)
 	return r, nil
+}
+
+// tellLoaded tells what is in force.
+func (r *rollout) tellLoaded(ctx context.Context) {
+	if r.loaded != nil {
+		r.loaded(ctx, r.settings.configDigest, r.live.Revision(), r.live.Set().Digest())
+	}
 }
 
 // first loads the policies of a start. The tests of a bundle are run unless it was

@@ -98,7 +98,8 @@ func (r *rollout) replace(ctx context.Context, reread func() (*settings, error),
 		restarts = append(restarts, "profile (attachments, and whether anybody is asked)")
 	}
 	fresh.executable, fresh.decisions = r.start.executable, r.start.decisions // those in use
-	fresh.decisionLog, fresh.decisions = r.start.decisionLog, r.start.decisions
+	fresh.decisionLog, fresh.decisions, fresh.server = r.start.decisionLog, r.start.decisions, r.start.server
+	fresh.store, fresh.audit = r.start.store, r.start.audit
 	r.policies.Reset(fresh.policyInputs(), policyExt)
 	old, fetching := r.source, r.fetching
 	source, err := r.reopen(ctx, fresh, asked)
@@ -116,6 +117,7 @@ func (r *rollout) replace(ctx context.Context, reread func() (*settings, error),
 		return nil, err
 	}
 	r.settings = fresh
+	r.tellLoaded(ctx)
 	return restarts, nil
 }
 

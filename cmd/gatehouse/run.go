@@ -31,6 +31,12 @@ func (c *command) runSession(ctx context.Context, args []string) int {
 		return c.failUsage(err)
 	}
 	logger := newLogger(c.stderr, slog.LevelWarn)
+	warnUnguarded(logger)
+	st, err := openState(s, logger)
+	if err != nil {
+		return c.failUsage(err)
+	}
+	defer st.close() // after the sessions have ended
 	s, closeLog := s.keepDecisions(logger)
 	defer closeLog() // after the session has ended
 	var d ownersDoor
@@ -38,7 +44,7 @@ func (c *command) runSession(ctx context.Context, args []string) int {
 		d = openDoor(s, logger)
 	}
 	defer d.close()
-	eng, rollout, err := build(ctx, s, c.env, logger, o.onAsk == onAskDeny)
+	eng, rollout, err := build(ctx, s, st, c.env, logger, o.onAsk == onAskDeny)
 	if err != nil {
 		return c.failUsage(err)
 	}

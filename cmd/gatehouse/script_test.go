@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "config"))
 			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // else each program waits a second at its end
-			return private(e.WorkDir)
+			return ownersOnly(e.WorkDir)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"scenario": cmdScenario,
@@ -64,14 +64,14 @@ func TestScripts(t *testing.T) {
 			"plant":    cmdPlant,
 			"fill":     cmdFill,
 			"nowhere":  cmdNowhere,
-			"private":  func(ts *testscript.TestScript, _ bool, args []string) { ts.Check(private(ts.MkAbs(args[0]))) },
+			"private":  func(ts *testscript.TestScript, _ bool, args []string) { ts.Check(ownersOnly(ts.MkAbs(args[0]))) },
 		},
 	})
 }
 
-// private takes the write bits of others away: with a loose umask the checks of
+// ownersOnly takes the write bits of others away: with a loose umask the checks of
 // owners would refuse every file of a script.
-func private(root string) error {
+func ownersOnly(root string) error {
 	return filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.Type()&os.ModeSymlink != 0 {
 			return err

@@ -29,12 +29,17 @@ func (c *command) serve(ctx context.Context, args []string) int {
 	if err != nil {
 		return c.failUsage(err)
 	}
+	st, err := openState(s, logger)
+	if err != nil {
+		return c.failUsage(err)
+	}
+	defer st.close() // after the sessions have ended
 	s, closeLog := s.keepDecisions(logger)
 	defer closeLog() // after the sessions have ended
 	d := openDoor(s, logger)
 	defer d.close()
 	s.approvers = d.approvers("client")
-	eng, rollout, err := build(ctx, s, c.env, logger, false)
+	eng, rollout, err := build(ctx, s, st, c.env, logger, false)
 	if err != nil {
 		return c.failUsage(err)
 	}
@@ -42,6 +47,7 @@ func (c *command) serve(ctx context.Context, args []string) int {
 	hangup, forget := hangups()
 	defer forget()
 	defer rollout.follow(ctx, eng, func() (*settings, error) { return c.read(o) }, hangup)()
+	warnUnguarded(logger)
 	for _, w := range environmentWarnings(c.env) {
 		logger.Warn("environment", "problem", w)
 	}

@@ -55,8 +55,12 @@ func benchmarkStart(b *testing.B, r rig) {
 	}
 	p := r.serve(b)
 	time.Sleep(idleFor)
-	if kib := residentKiB(p.process.Process.Pid); kib > 0 {
+	server, guard := serverOf(b, p), p.process.Process.Pid
+	if kib := residentKiB(server); kib > 0 {
 		b.ReportMetric(float64(kib)/1024, "RSS-MiB")
+	}
+	if kib := residentKiB(guard); kib > 0 && guard != server {
+		b.ReportMetric(float64(kib)/1024, "guard-RSS-MiB") // most of it is shared with the server
 	}
 	p.stop()
 }

@@ -42,13 +42,17 @@ type settings struct {
 	bundle           *bundle.Options // nil: none
 	bundleFiles      []string        // of it and its key, absolute
 	config           fileConfig      // as written, flags put over it
+	configDigest     string          // see loaded.digest
 	files            []string        // configuration files read
 	looked           []string        // configuration files looked for
 	start            string          // the folder the command works in
 	home             string
 	stateFolder      string   // what outlives the program; empty without a home
 	approvers        []string // who can answer, set before the engine is built; nil = anybody
+	server           string   // id of this run, set like approvers; empty: serverID
 	decisionLog      decisionLogSettings
+	store            storeSettings
+	audit            auditSettings
 	redaction        redactionSettings
 	deadline         time.Duration    // of one decision; 0 = the default
 	decisions        *decisionlog.Log // nil: none is kept, as with every command but serve and run
@@ -114,10 +118,12 @@ func (l *loaded) check(start string, env environment) (*settings, error) {
 		maxDenials:       c.between("limits.max_denials", l.Limits.MaxDenials, 0, maxDenialsBound),
 		approvalTimeout:  c.duration("approvals.timeout", l.Approvals.Timeout),
 		config:           l.fileConfig, looked: l.looked,
-		files: l.files, start: start, home: env.home(), stateFolder: env.stateFolder(),
+		configDigest: l.digest(), files: l.files, start: start, home: env.home(), stateFolder: env.stateFolder(),
 	}
 	s.bundle, s.bundleFiles = c.bundle()
 	s.decisionLog = c.decisionLog(s.stateFolder)
+	s.store = c.store(s.stateFolder)
+	s.audit = c.audit()
 	s.redaction = c.redaction()
 	s.roots = c.roots(start)
 	s.trusted = c.folders("workspace.trusted", l.Workspace.Trusted)

@@ -23,6 +23,7 @@ type payload struct {
 	DecisionReason string          `json:"decisionReason"`
 	IsError        bool            `json:"is_error"`
 	Result         string          `json:"result"`
+	Content        json.RawMessage `json:"content"` // what a tool gave back
 }
 
 // text prints the line of an event, if it has one.

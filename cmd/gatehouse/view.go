@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 type view struct {
 	out    io.Writer
 	json   bool
+	full   bool         // nothing is shortened or left out
 	cursor atomic.Int64 // of the next event to show
 	tally  tally
 }
@@ -72,7 +74,11 @@ func (v *view) object(e event.Event) {
 const maxShown = 400
 
 func (v *view) line(at time.Time, mark, text string) {
-	fmt.Fprintf(v.out, "%s %s %s\n", at.Local().Format(time.TimeOnly), mark, shorten(escapeControl(text), maxShown))
+	shown := shorten(escapeControl(text), maxShown)
+	if v.full { // further lines are indented, so that none can pass for an event
+		shown = strings.ReplaceAll(escapeLines(text), "\n", "\n           ")
+	}
+	fmt.Fprintf(v.out, "%s %s %s\n", at.Local().Format(time.TimeOnly), mark, shown)
 }
 
 // finish prints the end of the turn and returns the exit code.

@@ -3,11 +3,14 @@
 // 1970, so that the host can tell how long it took:
 //
 //	idle        end the turn at once
+//	rest        nothing: the turn goes on until stdin ends
 //	beat RATE   RATE assistant messages a second until stdin ends
 //	flood N     N assistant messages as fast as they are taken, then the end
 //	fill N      N short assistant messages, then the end
 //	ask         one question after the other; each answer is followed by a
 //	            message with the time it was read
+//	decide N    N questions that the policies answer, one after the other, then
+//	            the end, with the times the answers took
 package main
 
 import (
@@ -75,6 +78,10 @@ func main() {
 		case "control_request":
 			control(m)
 		case "control_response":
+			if questions > 0 {
+				decide()
+				break
+			}
 			say(fmt.Sprintf("%d", read), "answered")
 			flush()
 			time.Sleep(settle)
@@ -102,11 +109,17 @@ func play(prompt string) {
 	fmt.Sscan(count, &n)
 	send(`{"type":"system","subtype":"init","session_id":"s","uuid":"u","cwd":"/","model":"bench","tools":["Bash","Read"],"mcp_servers":[],"permissionMode":"default","claude_code_version":"2.1.197"}`)
 	switch word {
+	case "rest":
+		return
 	case "beat":
 		go beat(n) // ends with the process
 		return
 	case "ask":
 		ask()
+		return
+	case "decide":
+		questions = n + 1
+		decide()
 		return
 	case "flood":
 		for range n {
@@ -117,7 +130,11 @@ func play(prompt string) {
 			say(stamp(), "a few words")
 		}
 	}
-	send(`{"type":"result","subtype":"success","is_error":false,"result":"done","num_turns":1,"duration_ms":1,"total_cost_usd":0,"session_id":"s","uuid":"u","permission_denials":[]}`)
+	end("done")
+}
+
+func end(result string) {
+	send(`{"type":"result","subtype":"success","is_error":false,"result":"` + result + `","num_turns":1,"duration_ms":1,"total_cost_usd":0,"session_id":"s","uuid":"u","permission_denials":[]}`)
 }
 
 // beat writes on a fixed schedule, so that a late line is not followed by a late
@@ -129,6 +146,27 @@ func beat(rate int) {
 		say(stamp(), "beat")
 		flush()
 	}
+}
+
+// questions are those of decide that are not answered yet, and took the times
+// of the others, in microseconds.
+var (
+	questions int
+	took      []string
+	since     time.Time
+)
+
+// decide notes what the last answer took and puts the next question.
+func decide() {
+	if !since.IsZero() {
+		took = append(took, fmt.Sprint(time.Since(since).Microseconds()))
+	}
+	if questions--; questions == 0 {
+		end(strings.Join(took, " "))
+		return
+	}
+	since = time.Now()
+	send(`{"type":"control_request","request_id":"d%d","request":{"subtype":"can_use_tool","tool_name":"Bash","tool_use_id":"toolu_d%d","input":{"command":"git status --short","description":"%d"}}}`, questions, questions, questions)
 }
 
 var asked int
