@@ -27,6 +27,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -55,11 +56,12 @@ const (
 
 // Engine owns sessions. It is safe for concurrent use.
 type Engine struct {
-	o     Options
-	chain permission.Chain
-	slots *slots
-	procs processes
-	log   *slog.Logger
+	o      Options
+	chain  permission.Chain
+	slots  *slots
+	starts *slots // of starts that are being looked at
+	procs  processes
+	log    *slog.Logger
 
 	auditor  *auditor // nil: nothing is recorded
 	programs programs
@@ -103,7 +105,7 @@ func New(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		o: o, log: o.Logger, sealer: sealer, filter: filter, slots: newSlots(o.MaxConcurrent),
+		o: o, log: o.Logger, sealer: sealer, filter: filter, slots: newSlots(o.MaxConcurrent), starts: newSlots(startsPerCore * runtime.GOMAXPROCS(0)),
 		chain:    permission.Chain{Deciders: o.Deciders, Default: fallback},
 		procs:    newProcesses(o.MaxProcesses),
 		sessions: make(map[string]*Session), versions: make(map[string]string), claimed: make(map[string]bool),

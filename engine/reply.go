@@ -117,6 +117,11 @@ func (s *Session) fork(ctx context.Context, p ReplyParams) (*Session, error) {
 	case !s.persists() || !started:
 		return nil, Errorf(InvalidArgument, "session has no transcript to fork (persistSession false, or it never began)")
 	}
+	leave, err := s.engine.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	params := s.params
 	if p.PermissionTimeout > 0 {
 		params.PermissionTimeout = p.PermissionTimeout
@@ -128,7 +133,7 @@ func (s *Session) fork(ctx context.Context, p ReplyParams) (*Session, error) {
 	s.mu.Lock()
 	f.rules.deny = slices.Clone(s.rules.deny) // what answers forbade stays so
 	s.mu.Unlock()
-	if err := f.begin(ctx, launch{resume: s.id, fork: true}, p.Prompt, p.SessionInitTimeout); err != nil {
+	if err := f.begin(ctx, launch{resume: s.id, fork: true}, p.Prompt, p.SessionInitTimeout, leave); err != nil {
 		return nil, err
 	}
 	return f, nil

@@ -54,6 +54,11 @@ func (e *Engine) Resume(ctx context.Context, p ResumeParams) (_ *Session, err er
 		return nil, err
 	}
 	asked := admission.Request{Action: admission.Resume, SessionID: clip(p.SessionID), Parameters: p.Options.Raw}
+	leave, err := e.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	c, err := e.claims(p)
 	if err != nil {
 		e.recordRefusal(ctx, nil, asked, err)
@@ -87,7 +92,7 @@ func (e *Engine) Resume(ctx context.Context, p ResumeParams) (_ *Session, err er
 	if err := e.checkExecutable(ctx, s.executable()); err != nil {
 		return nil, err
 	}
-	err = s.begin(ctx, launch{resume: c.Session, at: p.At, fork: p.Reply.Fork}, p.Reply.Prompt, p.Reply.SessionInitTimeout)
+	err = s.begin(ctx, launch{resume: c.Session, at: p.At, fork: p.Reply.Fork}, p.Reply.Prompt, p.Reply.SessionInitTimeout, leave)
 	if err != nil {
 		return nil, unknownTranscript(p.SessionID, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
@@ -21,6 +22,11 @@ func (e *Engine) Start(ctx context.Context, p StartParams) (_ *Session, err erro
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
+	leave, err := e.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s := e.newSession(p, "")
 	s.caller = callerOf(ctx)
 	defer func() {
@@ -44,14 +50,29 @@ func (e *Engine) Start(ctx context.Context, p StartParams) (_ *Session, err erro
 	if err := e.checkExecutable(ctx, s.executable()); err != nil {
 		return nil, err
 	}
-	if err := s.begin(ctx, launch{}, p.Prompt, p.SessionInitTimeout); err != nil {
+	if err := s.begin(ctx, launch{}, p.Prompt, p.SessionInitTimeout, leave); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// begin registers a new session and starts its first turn.
-func (s *Session) begin(ctx context.Context, l launch, prompt string, timeout time.Duration) error {
+// startsPerCore are the starts that are looked at at once, for each core. A
+// thousand of them would share the processors until their policies, and those of
+// the sessions that run, missed their deadline.
+const startsPerCore = 2
+
+// enter waits for the turn of a start, first come, first served. leave may be
+// called more than once.
+func (e *Engine) enter(ctx context.Context) (leave func(), err error) {
+	if err := e.starts.wait(ctx); err != nil {
+		return nil, Errorf(CancelledCode, "start was cancelled while it waited for its turn: %w", err)
+	}
+	return sync.OnceFunc(e.starts.put), nil
+}
+
+// begin registers a new session and starts its first turn. ready is called when
+// nothing is left to do but to wait for a process.
+func (s *Session) begin(ctx context.Context, l launch, prompt string, timeout time.Duration, ready func()) error {
 	s.tellOrigin() // only now the folder and the caller are known
 	s.shown = s.covered(s.params)
 	if err := s.engine.room(s.id); err != nil {
@@ -73,6 +94,7 @@ func (s *Session) begin(ctx context.Context, l launch, prompt string, timeout ti
 	if timeout <= 0 {
 		timeout = DefaultInitTimeout
 	}
+	ready()
 	if s.engine.slots.try() {
 		s.gotSlot()
 		if err := s.firstTurn(ctx, l, prompt, timeout); err != nil {

@@ -155,9 +155,13 @@ func benchmarkManyDecisions(b *testing.B, r rig) {
 	p := r.serve(b)
 	defer p.stop()
 	var all samples
+	sessions := p.parallel(decidingSessions, "claude_code", func(int) string { return `{"prompt":"idle","sessionInitTimeoutMs":300000}` })
+	for _, id := range sessions {
+		p.idle(id)
+	}
 	begin := time.Now()
-	sessions := p.parallel(decidingSessions, "claude_code", func(int) string {
-		return fmt.Sprintf(`{"prompt":"decide %d","sessionInitTimeoutMs":300000}`, decisionsEach)
+	p.parallel(decidingSessions, "claude_code_reply", func(i int) string {
+		return fmt.Sprintf(`{"prompt":"decide %d","sessionId":%q}`, decisionsEach, sessions[i])
 	})
 	for _, id := range sessions {
 		for field := range strings.FieldsSeq(p.idle(id)) {

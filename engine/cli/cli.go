@@ -31,7 +31,7 @@ import (
 const (
 	DefaultMaxLine = 16 << 20         // bytes of one line
 	StderrKept     = 64 << 10         // newest bytes of stderr kept
-	readBuffer     = 16 << 10         // bytes read of stdout at once
+	readBuffer     = 4 << 10          // bytes read of stdout at once
 	writeTimeout   = 10 * time.Second // a CLI that does not read for so long is broken
 	drainAfterExit = time.Second      // how long output is read after the process ended
 )
@@ -191,6 +191,7 @@ func (p *Process) launch() (errR *os.File, err error) {
 		return nil, err
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = nil, nil, nil
+	p.cmd.Args, p.cmd.Env = nil, nil                // some KiB, which nobody needs any more
 	closeAll([]*os.File{ends[0], ends[3], ends[5]}) // the child has its own
 	p.stdin, p.stdout = ends[1], ends[2]
 	return ends[4], nil
