@@ -18,18 +18,10 @@
 package engine
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -114,71 +106,6 @@ func New(o Options) (*Engine, error) {
 	e.auditor, e.programs.ctx = newAuditor(o.Audit), e.ctx
 	e.work.Go(e.sweep) // ends with e.ctx
 	return e, nil
-}
-
-func (o *Options) complete() error {
-	if len(o.Roots) == 0 {
-		return errors.New("engine options: Roots is empty; name the folders sessions may live in")
-	}
-	for _, list := range []*[]string{&o.Roots, &o.Trusted} {
-		resolved, err := resolveAll(*list)
-		if err != nil {
-			return fmt.Errorf("engine options: %w", err)
-		}
-		*list = resolved
-	}
-	o.MinVersion = cmp.Or(o.MinVersion, DefaultMinVersion)
-	o.OnUnsafeSettings = cmp.Or(o.OnUnsafeSettings, Isolate)
-	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
-	o.TurnTimeout = cmp.Or(o.TurnTimeout, DefaultTurnTimeout)
-	o.IdleTTL = cmp.Or(o.IdleTTL, DefaultIdleTTL)
-	o.WarmTTL = cmp.Or(o.WarmTTL, DefaultWarmTTL)
-	o.ResumeTTL = cmp.Or(o.ResumeTTL, DefaultResumeTTL)
-	o.MaxPending = cmp.Or(o.MaxPending, DefaultMaxPending)
-	o.MaxDenials = cmp.Or(o.MaxDenials, DefaultMaxDenials)
-	o.MaxQuestions = cmp.Or(o.MaxQuestions, DefaultMaxQuestions)
-	if o.Approvers == nil {
-		o.Approvers = []string{approverClient, approverHuman}
-	}
-	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
-	o.OnExposedSecret = cmp.Or(o.OnExposedSecret, ReportExposed)
-	switch {
-	case o.OnExposedSecret != ReportExposed && o.OnExposedSecret != StopExposed:
-		return fmt.Errorf("engine options: OnExposedSecret %q is unknown, want %q or %q", o.OnExposedSecret, ReportExposed, StopExposed)
-	case o.ResumeTTL > MaxResumeTTL:
-		return fmt.Errorf("engine options: ResumeTTL %s is above %s", o.ResumeTTL, MaxResumeTTL)
-	case o.StateDir == "" && (o.DiskResume || strings.TrimSpace(string(o.ResumeSecret)) != ""):
-		return errors.New("engine options: resuming from disk needs a StateDir, where it is kept what tokens must not undo (for gatehouse: a home folder, or XDG_STATE_HOME)")
-	}
-	o.TempDir = cmp.Or(o.TempDir, os.TempDir())
-	if o.Environ == nil {
-		o.Environ = os.Environ()
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
-	if o.Executable == "" {
-		o.Executable = "claude"
-	}
-	if path, err := exec.LookPath(o.Executable); err == nil {
-		o.Executable = path // looked up once: a later change of PATH changes nothing
-	}
-	return nil
-}
-
-func resolveAll(paths []string) ([]string, error) {
-	out := make([]string, 0, len(paths))
-	for _, p := range paths {
-		if !filepath.IsAbs(p) {
-			return nil, fmt.Errorf("folder %q: not an absolute path", p)
-		}
-		real, err := filepath.EvalSymlinks(p)
-		if err != nil {
-			return nil, fmt.Errorf("folder %q: %w", p, err)
-		}
-		out = append(out, real)
-	}
-	return out, nil
 }
 
 // Session returns a session by id; the error's code is SESSION_NOT_FOUND. A
@@ -322,127 +249,4 @@ func (e *Engine) forget(s *Session) {
 	if e.sessions[s.id] == s {
 		delete(e.sessions, s.id)
 	}
-}
-
-// admit asks every admission decider; anything but an allow of all refuses. s is
-// the session it is about, nil for a list.
-func (e *Engine) admit(ctx context.Context, s *Session, r admission.Request) error {
-	d, err := e.judgeRecorded(ctx, s, r)
-	_, unwritten := errors.AsType[*unrecorded](err)
-	switch {
-	case unwritten:
-		return refusal(string(r.Action), err)
-	case err != nil:
-		return Errorf(PermissionDenied, "%s refused by rule %s: %s: %w", r.Action, d.Rule, d.Reason, err)
-	case d.Effect != permission.Allow:
-		return Errorf(PermissionDenied, "%s refused by rule %s: %s", r.Action, d.Rule, d.Reason)
-	}
-	return nil
-}
-
-// judgeRecorded is judgeAdmission, with the decision written down. With an
-// *unrecorded the decision is an allow that must not take effect.
-func (e *Engine) judgeRecorded(ctx context.Context, s *Session, r admission.Request) (permission.Decision, error) {
-	began := time.Now()
-	d, err := e.judgeAdmission(ctx, r)
-	if unwritten := e.recordAdmission(ctx, s, r, d, time.Since(began)); unwritten != nil {
-		return deniedBy(d, ruleAudit, unwritten.Error()), unwritten
-	}
-	return d, err
-}
-
-// judgeAdmission returns the first decision that does not allow, or the last
-// one. With an error the decision is a deny.
-func (e *Engine) judgeAdmission(ctx context.Context, r admission.Request) (permission.Decision, error) {
-	d := permission.Decision{Effect: permission.Deny, Rule: "engine.no_policy", Reason: "no admission policy is loaded"}
-	r.Caller = callerOf(ctx)
-	r.Load = e.load(r.Caller)
-	r.RunningSessions = r.Load.Sessions
-	for _, decider := range e.o.Admission {
-		var err error
-		if d, err = admitOne(ctx, decider, r); err != nil {
-			return permission.Decision{Effect: permission.Deny, Rule: "engine.error", Reason: "the admission policy ended with an error"}, err
-		}
-		if d.Effect != permission.Allow {
-			break
-		}
-	}
-	return d, nil
-}
-
-func admitOne(ctx context.Context, d admission.Decider, r admission.Request) (out permission.Decision, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return d.Admit(ctx, r)
-}
-
-// checkExecutable refuses a CLI that is missing or older than the minimum; the
-// answer is kept for the executable.
-func (e *Engine) checkExecutable(ctx context.Context, path string) error {
-	e.mu.Lock()
-	version, known := e.versions[path]
-	e.mu.Unlock()
-	if !known {
-		var err error
-		if version, err = e.askVersion(ctx, path); err != nil {
-			return err
-		}
-		e.mu.Lock()
-		e.versions[path] = version
-		e.mu.Unlock()
-	}
-	if older(version, e.o.MinVersion) {
-		return Errorf(InvalidArgument, "executable %s is version %s; at least %s is needed: npm install -g @anthropic-ai/claude-code, or set [cli] executable", path, version, e.o.MinVersion)
-	}
-	return nil
-}
-
-func (e *Engine) askVersion(ctx context.Context, path string) (string, error) {
-	if ext := strings.ToLower(filepath.Ext(path)); ext == ".bat" || ext == ".cmd" {
-		return "", Errorf(InvalidArgument, "executable %s: batch files are refused, since their arguments cannot be quoted safely; name the .exe", path)
-	}
-	if _, err := exec.LookPath(path); err != nil {
-		return "", Errorf(InvalidArgument, "executable %s not found: install it (npm install -g @anthropic-ai/claude-code) or set [cli] executable: %w", path, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, DefaultInitTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, append(slices.Clone(e.o.Args), "--version")...)
-	cmd.Env = e.environment(nil)
-	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
-	if err != nil {
-		return "", Errorf(InvalidArgument, "executable %s --version: %w%s", path, err, e.stderrOf(ctx, err))
-	}
-	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
-	if _, ok := parseVersion(version); !ok {
-		return "", Errorf(InvalidArgument, "executable %s --version: %.80q is no version; is it the Claude Code CLI?", path, e.redactVersion(ctx, string(out)))
-	}
-	return version, nil
-}
-
-func (e *Engine) stderrOf(ctx context.Context, err error) string {
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok || len(exit.Stderr) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; stderr: %.400q%s", strings.TrimSpace(e.redactVersion(ctx, string(exit.Stderr))), gitBashHint(string(exit.Stderr)))
-}
-
-func parseVersion(s string) ([3]int, bool) {
-	var v [3]int
-	n, _ := fmt.Sscanf(s, "%d.%d.%d", &v[0], &v[1], &v[2])
-	return v, n == 3
-}
-
-// older reports whether version a is below b; what cannot be read is old.
-func older(a, b string) bool {
-	va, ok := parseVersion(a)
-	if !ok {
-		return true
-	}
-	vb, _ := parseVersion(b)
-	return slices.Compare(va[:], vb[:]) < 0
 }
