@@ -13,14 +13,20 @@ import (
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/cli/script"
+	"github.com/gatehouse-mcp/gatehouse/internal/testleak"
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+// leakChecked fails where tests leave goroutines behind.
+type leakChecked struct{ *testing.M }
+
+func (m leakChecked) Run() int { return testleak.Run(m.M, "cli.init.func") }
 
 // TestMain lets the test binary play four programs: the command under test,
 // the scripted CLI that it starts, one that calls the model's API besides, and
 // an MCP client that starts it.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(leakChecked{m}, map[string]func(){
 		"gatehouse": func() { decisionTime = time.Minute; main() },
 		"scripted-cli": func() {
 			os.Exit(script.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

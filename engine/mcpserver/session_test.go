@@ -15,6 +15,7 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 	"github.com/gatehouse-mcp/gatehouse/engine/cli/script"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+	"github.com/gatehouse-mcp/gatehouse/internal/testleak"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	}
 	// The developer's own MCP servers are not a test's.
 	os.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(os.TempDir(), "gatehouse-test-no-config"))
-	os.Exit(m.Run())
+	os.Exit(testleak.Run(m, "cli.init.func"))
 }
 
 // rules decides by the start of a Bash command: "ok", "no", else ask.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/testleak"
 )
 
 // TestMain lets the test binary be the scripted CLI, as hosts start it.
@@ -16,7 +18,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "scripted-cli" {
 		os.Exit(Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	os.Exit(testleak.Run(m))
 }
 
 func TestCommandLine(t *testing.T) {
