@@ -87,6 +87,13 @@ func (s *Session) resend(prompt string) {
 	}
 }
 
+// tellLeft tells that processes of the session live on although it ended them. The
+// registry keeps them for the next start.
+func (s *Session) tellLeft(err error) {
+	s.engine.log.Error("processes of a session live on", "session", s.id, "error", err)
+	s.notice("processes_left", err.Error()+"; look at them, and end them yourself; the server's guard or the next start tries again", nil)
+}
+
 // failure is the result of a turn that ended outside the CLI.
 func (s *Session) failure(code Code, message string) Result {
 	s.mu.Lock()

@@ -235,7 +235,9 @@ func (p *process) pump() {
 		p.session.notice("protocol_error", err.Error()+"; the session's process was ended", nil)
 	}
 	p.end(ended{"process"})
-	p.cli.Stop()
+	if err := p.cli.Stop(); err != nil {
+		p.session.tellLeft(err)
+	}
 	p.session.coverRest()
 	p.release()
 	close(p.pumped)

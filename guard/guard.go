@@ -34,8 +34,9 @@ import (
 const Variable = "GATEHOUSE_GUARD"
 
 var (
-	problem error    // why there is no guard although there should be one
-	guards  *os.File // the line to the guard; nil without
+	problem  error    // why there is no guard although there should be one
+	guards   *os.File // the line to the guard; nil without
+	guardian int      // its process id; 0 without
 )
 
 // The work is done in init, as package filter does: what this package needs is
@@ -60,6 +61,9 @@ func init() {
 	}
 	os.Exit(code)
 }
+
+// PID is the process id of this server's guard, 0 where it has none.
+func PID() int { return guardian }
 
 // Problem says why this server has no guard: a kill -9 of it may leave processes
 // behind. It is nil where there is one, or where none was wanted.

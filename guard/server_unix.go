@@ -20,11 +20,12 @@ func adopt() bool {
 		return false
 	}
 	os.Unsetenv(Variable)
-	pid, number, _ := strings.Cut(value, ":")
+	parent, number, _ := strings.Cut(value, ":")
 	fd, err := strconv.Atoi(number)
-	if err != nil || pid != strconv.Itoa(os.Getppid()) {
+	if err != nil || parent != strconv.Itoa(os.Getppid()) || !isLine(fd, os.Getppid()) {
 		return false
 	}
+	guardian = os.Getppid()
 	name(os.Args[0])
 	syscall.CloseOnExec(fd)
 	syscall.SetNonblock(fd, true) // so that waiting for its end takes no thread

@@ -39,3 +39,7 @@ func sweep(_ map[int]string, registry string) (ended, left int) {
 	}
 	return ended, left
 }
+
+// isLine takes the variable's word for it: not every system here tells who made a
+// socket.
+func isLine(int, int) bool { return true }

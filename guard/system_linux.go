@@ -185,3 +185,11 @@ func look(pid int) (process, error) {
 	parent, err := strconv.Atoi(fields[1])
 	return process{id: id{pid, fields[19]}, parent: parent, zombie: fields[0] == "Z" || fields[0] == "X"}, err
 }
+
+// isLine reports whether a file is the line that a guard made: the kernel keeps who
+// made a pair of sockets, which no shell can do. A server that takes anything else
+// for its guard would run without.
+func isLine(fd, guard int) bool {
+	maker, err := syscall.GetsockoptUcred(fd, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+	return err == nil && int(maker.Pid) == guard
+}

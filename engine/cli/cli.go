@@ -11,8 +11,9 @@
 //
 // What is found of a session differs. On Linux: everything below its process by
 // parent links, groups and sessions of terminals, and everything that kept its
-// environment; what cleared it, left its group and lost its parents before a stop
-// looked is known to a sub-reaper only. On Windows a Job Object holds all. On macOS
+// environment or the brand of its start (package lineage). What lost all of that
+// before a stop looked falls to the guard, and is ended when no process is left that
+// it could belong to, see [UnderGuard]. On Windows a Job Object holds all. On macOS
 // and BSD there is neither: see processes in proc_bsd.go.
 package cli
 
@@ -23,8 +24,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/lineage"
 )
 
 // Bounds of a process.
@@ -38,7 +42,7 @@ const (
 
 // MarkerEnv names the variable that marks every process of a session, so that
 // one that left its group and its parent can still be found.
-const MarkerEnv = "GATEHOUSE_SESSION"
+const MarkerEnv = lineage.Marker
 
 // Command says what to start.
 type Command struct {
@@ -76,6 +80,7 @@ type Process struct {
 	drained chan struct{} // closed when stderr was read to its end
 
 	begun        func() // gives the place in the start queue back; more than once is fine
+	leave        func() // of the household; the same
 	write        sync.Mutex
 	writeTimeout time.Duration
 	closeOnce    sync.Once
@@ -115,9 +120,11 @@ func startQueued(ctx context.Context, c Command) (*Process, error) {
 		hold.Stop()
 		leave()
 	}
+	p.leave = home.enter()
 	errR, err := p.start()
 	if err != nil {
 		p.begun()
+		p.leave()
 		return nil, err
 	}
 	if err := p.registry.add(p.entry); err != nil {
@@ -131,19 +138,20 @@ func startQueued(ctx context.Context, c Command) (*Process, error) {
 
 func newProcess(c Command) *Process {
 	run := newRun()
+	marks := []string{MarkerEnv + "=" + c.Marker, RunEnv + "=" + run}
 	p := &Process{
 		maxLine: c.MaxLine, registry: c.Registry, writeTimeout: writeTimeout,
 		done: make(chan struct{}), stopped: make(chan struct{}), drained: make(chan struct{}),
 		stderr: ring{cover: c.Stderr},
 		entry:  Entry{Boot: bootID(), Session: c.Marker, Run: run},
-		family: &family{marks: []string{MarkerEnv + "=" + c.Marker, RunEnv + "=" + run}},
+		family: &family{marks: append(slices.Clip(marks), brandMark(lineage.Brand(run)))},
 	}
 	if p.maxLine <= 0 {
 		p.maxLine = DefaultMaxLine
 	}
 	p.cmd = exec.Command(c.Path, c.Args...)
 	p.cmd.Dir = c.Dir
-	p.cmd.Env = append(append([]string(nil), c.Env...), p.family.marks...)
+	p.cmd.Env = append(append([]string(nil), c.Env...), marks...)
 	prepare(p.cmd)
 	return p
 }
@@ -184,7 +192,9 @@ func (p *Process) launch() (errR *os.File, err error) {
 	}
 	if err == nil {
 		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = ends[0], ends[3], ends[5]
-		err = p.cmd.Start()
+		if err = p.cmd.Start(); err == nil {
+			p.mark() // at once: what it starts before is not branded
+		}
 	}
 	if err != nil {
 		closeAll(ends[:])

@@ -7,3 +7,7 @@ func fewFiles() int { return 1 }
 func crashing(string) int { return 1 }
 
 func reaper(string) int { return 1 }
+
+func guarding(string) int { return 1 }
+
+func guarded(string) int { return 1 }

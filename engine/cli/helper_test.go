@@ -99,6 +99,10 @@ func helper(args []string) int {
 		return crashing(args[1])
 	case "reaper":
 		return reaper(args[1])
+	case "guard":
+		return guarding(args[1])
+	case "guarded":
+		return guarded(args[1])
 	case "few-files":
 		return fewFiles()
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/lineage"
 )
 
 // Bounds of what is read of one process. The kernel allows an environment of six
@@ -49,6 +51,9 @@ func processes() (list []proc, settled bool, err error) {
 			case noFiles(err):
 				return nil, false, err // else a sweep would take those not seen for dead
 			case err == nil:
+				if brand := lineage.BrandOf(pid); brand != 0 {
+					p.marks = append(p.marks, brandMark(brand))
+				}
 				list = append(list, p)
 			default:
 				vanished = true

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -51,6 +52,10 @@ func (p *Process) end(steps func()) {
 		err = fmt.Errorf("%w: pid %d was killed and has not ended", ErrLeft, p.PID())
 	}
 	p.begun()
+	p.leave()
+	if strays := home.clear(system); strays != nil {
+		err = errors.Join(err, strays)
+	}
 	p.stdout.Close()
 	if p.close(); err != nil {
 		p.left = fmt.Errorf("stop session %s: %w", p.entry.Session, err)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/lineage"
 )
 
 // Bounds of a sweep. It gives up when both are reached: on a busy machine a few
@@ -45,8 +47,8 @@ var system = sweeper{table: shared.after, kill: kill, killGroup: killGroup}
 //
 // Never ended are this process, those that run it, those it started for other
 // reasons, and processes of other users. What cannot be found: a process that has
-// cleared its environment and whose parents are gone. Only a sub-reaper knows it,
-// see [SweepDescendants].
+// cleared its environment, lost its brand (package lineage) and whose parents are
+// gone. Only a sub-reaper knows it, see [SweepDescendants].
 func Sweep(entries []Entry) (ended int, err error) {
 	var families []*family
 	for _, e := range entries {
@@ -68,7 +70,7 @@ func (e Entry) family() *family {
 	f := &family{root: member{e.PID, e.Start}}
 	switch { // a session can live again, elsewhere and under its old id: its run cannot
 	case e.Run != "":
-		f.marks = []string{RunEnv + "=" + e.Run}
+		f.marks = []string{RunEnv + "=" + e.Run, brandMark(lineage.Brand(e.Run))}
 	case e.Session != "":
 		f.marks = []string{MarkerEnv + "=" + e.Session}
 	}
@@ -102,6 +104,8 @@ func (s sweeper) sweep(families ...*family) (ended int, err error) {
 		o, err := s.round(families, counted)
 		late := time.Since(began) >= sweepFor
 		switch {
+		case errors.Is(err, errOccupied):
+			return len(counted), err
 		case err == nil && len(o.left) == 0 && (o.settled || round >= sweepRounds):
 			return len(counted), nil
 		case err != nil && late:

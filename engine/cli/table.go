@@ -20,7 +20,7 @@ type proc struct {
 	parent  int
 	group   int      // 0: not known
 	session int      // of terminals, see setsid(2); 0: not known
-	marks   []string // entries of its environment that name a session or a run
+	marks   []string // entries of its environment that name a session or a run, and its brand
 }
 
 // table is the living processes of one moment. It does not change.

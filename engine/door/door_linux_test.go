@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/lineage"
+	"github.com/gatehouse-mcp/gatehouse/internal/testleak"
 )
 
 // TestMain lets the test binary play a peer.
@@ -17,16 +20,16 @@ func TestMain(m *testing.M) {
 		fmt.Print(len(all), " ", err)
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(testleak.Run(m))
 }
 
 func TestWhatTheServerStartedIsRefused(t *testing.T) {
 	k := &keeper{questions: []Question{{ID: "secret"}}}
 	d := opened(t, folder(t), k)
 	for name, env := range map[string][]string{
-		"marked":     {marker + "=0e9f"},
+		"marked":     {lineage.Marker + "=0e9f"},
 		"no marks":   nil,
-		"by a shell": {marker + "=0e9f"},
+		"by a shell": {lineage.Marker + "=0e9f"},
 	} {
 		cmd := exec.Command(os.Args[0], "peer", d.Path())
 		if name == "by a shell" { // which drops the mark for its child
@@ -47,13 +50,13 @@ func TestWhatTheServerStartedIsRefused(t *testing.T) {
 }
 
 func TestAdmit(t *testing.T) {
-	if _, err := admit(Peer{os.Geteuid(), os.Getpid()}); err != nil {
+	if _, err := admit(Peer{os.Geteuid(), os.Getpid()}, 0); err != nil {
 		t.Errorf("this process: %v", err)
 	}
-	if _, err := admit(Peer{os.Geteuid() + 1, os.Getpid()}); err == nil || !strings.Contains(err.Error(), "not the owner") {
+	if _, err := admit(Peer{os.Geteuid() + 1, os.Getpid()}, 0); err == nil || !strings.Contains(err.Error(), "not the owner") {
 		t.Errorf("another user: %v", err)
 	}
-	if _, err := admit(Peer{os.Geteuid(), 1 << 30}); err == nil || !strings.Contains(err.Error(), "cannot be looked at") {
+	if _, err := admit(Peer{os.Geteuid(), 1 << 30}, 0); err == nil || !strings.Contains(err.Error(), "cannot be looked at") {
 		t.Errorf("a process that is gone: %v", err)
 	}
 }

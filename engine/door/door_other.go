@@ -23,7 +23,7 @@ func address(path string) (name string, done func(), err error) {
 // peerOf knows nothing here: the modes of folder and socket guard the door.
 func peerOf(*net.UnixConn) (Peer, error) { return Peer{os.Geteuid(), -1}, nil }
 
-func admit(Peer) (session string, err error) { return "", nil }
+func admit(Peer, int) (session string, err error) { return "", nil }
 
 // refused reports that nobody listens; Windows has a number of its own for it.
 func refused(err error) bool {

@@ -53,7 +53,7 @@ func folder(t *testing.T) string {
 
 func opened(t *testing.T, dir string, k *keeper) *Door {
 	t.Helper()
-	d, err := Listen(dir)
+	d, err := Listen(dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestModes(t *testing.T) {
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(link); err == nil || !strings.Contains(err.Error(), "not a folder") {
+	if _, err := Listen(link, 0); err == nil || !strings.Contains(err.Error(), "not a folder") {
 		t.Errorf("a link: %v", err)
 	}
 	if _, err := Sockets(link); err == nil {

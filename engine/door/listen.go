@@ -19,9 +19,10 @@ const suffix = ".sock"
 
 // Door is one server's socket.
 type Door struct {
-	path string
-	l    *net.UnixListener
-	done func() // of the listener's address
+	path  string
+	l     *net.UnixListener
+	done  func() // of the listener's address
+	guard int
 
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
@@ -30,8 +31,10 @@ type Door struct {
 }
 
 // Listen makes the folder and a socket in it, and removes sockets that servers
-// left behind. The error names the folder or socket and what is wrong with it.
-func Listen(dir string) (*Door, error) {
+// left behind. guard is the process id of this server's guard, which sessions'
+// processes fall to when they lose their parents; 0: none. The error names the
+// folder or socket and what is wrong with it.
+func Listen(dir string, guard int) (*Door, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("door %s: %w", dir, err)
 	}
@@ -52,7 +55,7 @@ func Listen(dir string) (*Door, error) {
 		return nil, fmt.Errorf("door %s: %w", path, err)
 	}
 	l.SetUnlinkOnClose(false) // it knows another name of the socket; close removes it
-	d := &Door{path: path, l: l, done: done, conns: make(map[net.Conn]bool)}
+	d := &Door{path: path, l: l, done: done, guard: guard, conns: make(map[net.Conn]bool)}
 	if err := os.Chmod(path, 0o600); err != nil {
 		d.Close()
 		return nil, fmt.Errorf("door %s: %w", path, err)

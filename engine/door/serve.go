@@ -16,7 +16,7 @@ func (d *Door) serve(ctx context.Context, conn *net.UnixConn, h Handler) {
 	peer, err := peerOf(conn)
 	if err == nil {
 		var session string
-		if session, err = admit(peer); err != nil {
+		if session, err = admit(peer, d.guard); err != nil {
 			h.Refused(peer, session, err.Error())
 		}
 	}

@@ -4,10 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 )
 
 // PageBytes bounds the payload of a page that [Log.After] reads from the history.
 const PageBytes = 1 << 20
+
+// unreadFor is how long readers are sent for a page again that cannot be read, as
+// for want of open files. After that its events are told as lost.
+const unreadFor = 30 * time.Second
 
 // Keep makes h the log's history: what is appended from now on is written to it,
 // and ids go on where it ends; what it holds is read from it. Events that were
@@ -120,10 +125,14 @@ func unfit(kind Kind, size int) json.RawMessage {
 func (l *Log) afterOlder(h History, from int64, max int) Page {
 	p, err := h.Read(Window{From: &from, Max: max, MaxBytes: PageBytes})
 	if err != nil {
-		p = Page{Next: from} // nothing of it can be read, which is told below
+		p = Page{Next: from}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.again(err) {
+		p.Truncated = true
+		return p
+	}
 	l.unannounced(&p)
 	switch {
 	case p.Truncated, max > 0 && len(p.Events) >= max:
@@ -139,6 +148,21 @@ func (l *Log) afterOlder(h History, from int64, max int) Page {
 	}
 	l.take(&p, max, PageBytes-payload(p.Events))
 	return p
+}
+
+// again reports whether a page that was not read can be tried again: what is
+// there must not be told as lost. l.mu is held.
+func (l *Log) again(err error) bool {
+	switch {
+	case err == nil:
+		l.unread = time.Time{}
+		return false
+	case errors.Is(err, ErrNotStored):
+		return false
+	case l.unread.IsZero():
+		l.unread = time.Now()
+	}
+	return time.Since(l.unread) < unreadFor
 }
 
 // unannounced takes away what is written and not yet numbered for readers: a

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // fakeHistory is a history in memory that can be told to fail.
@@ -171,10 +173,32 @@ func TestOlderEventsAreReadFromTheHistory(t *testing.T) {
 			t.Errorf("read %q", got)
 		}
 	})
-	t.Run("unreadable is told", func(t *testing.T) {
+}
+
+// TestUnreadableHistory has one that cannot be read for a while: what is there is
+// not told as lost, until it has been so for too long.
+func TestUnreadableHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &fakeHistory{}
+		l := NewLog(few)
+		l.Keep(h)
+		add(l, 10)
+		for range 3 {
+			h.set(func() { h.unread = true })
+			if p := l.After(id(5), 0); len(p.Events) != 0 || p.Next != 5 || p.ResetTo != nil || !p.Truncated {
+				t.Errorf("unreadable: %+v", p)
+			}
+			time.Sleep(unreadFor - time.Second)
+			h.set(func() { h.unread = false })
+			if got := ids(t, l, 5, 0); got != "5-9" {
+				t.Errorf("readable again: %q", got)
+			}
+		}
 		h.set(func() { h.unread = true })
+		l.After(id(5), 0)
+		time.Sleep(unreadFor)
 		if got := ids(t, l, 5, 0); got != "!7 7-9" {
-			t.Errorf("read %q", got)
+			t.Errorf("unreadable for too long: %q", got)
 		}
 	})
 }

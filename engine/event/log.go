@@ -49,6 +49,7 @@ type Log struct {
 	bytes    int64
 	maxBytes int64
 	older    History       // history, for readers
+	unread   time.Time     // since when it cannot be read, zero while it can
 	changed  chan struct{} // made for who waits, closed at the next append; nil: nobody does
 }
 

@@ -268,3 +268,29 @@ func noFiles(t *testing.T) (free func()) {
 	t.Cleanup(free)
 	return free
 }
+
+// TestRetiredUnsynced: a segment that could not be synced when it made room is told
+// to whoever waits for the disk next.
+func TestRetiredUnsynced(t *testing.T) {
+	h := begun(t, opened(t, Options{SegmentBytes: minSegmentBytes}), 1)
+	wrote(t, h, 0, 1)
+	h.mu.Lock()
+	for len(h.retired) < maxRetired {
+		if err := h.beginSegment(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.retired[0].Close() // what syncs it fails
+	err := h.beginSegment()
+	h.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Sync(t.Context()); err == nil {
+		t.Error("synced, they say")
+	}
+	wrote(t, h, 1, 2)
+	if err := h.Sync(t.Context()); err != nil {
+		t.Errorf("the next: %v", err)
+	}
+}

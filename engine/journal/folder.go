@@ -162,14 +162,7 @@ func (j *Journal) live(id string) bool {
 	if j.writes(id) {
 		return true
 	}
-	if !j.locked(id) {
-		return false
-	}
-	unlock, err := filelock.Take(j.path(id, lockName), lockStale)
-	if err == nil {
-		unlock() // and the file that a crash left is gone
-	}
-	return errors.Is(err, filelock.ErrHeld)
+	return j.locked(id) && filelock.Held(j.path(id, lockName))
 }
 
 // locked reports whether a lock is there, which may be what a crash left. It is

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 )
@@ -89,6 +90,67 @@ func TestStaleLock(t *testing.T) {
 	}
 	if r, err := j.Session(session(1)); err != nil || r.Live {
 		t.Errorf("session: %+v, %v", r, err)
+	}
+}
+
+// TestLookersMeet has two servers look at a session that a crash left, at once:
+// neither takes the other for its writer.
+func TestLookersMeet(t *testing.T) {
+	one := opened(t, Options{})
+	two := opened(t, Options{Folder: one.o.Folder})
+	kept(t, one)
+	if err := os.WriteFile(one.path(session(1), lockName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for _, j := range []*Journal{one, two} {
+		all.Go(func() {
+			for range 1000 {
+				if r, err := j.Session(session(1)); err != nil || r.Live {
+					t.Errorf("live %v, %v", r.Live, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestStaleLockIsTaken: a session with the lock of a crash is remembered, and known
+// to be at work as soon as it is.
+func TestStaleLockIsTaken(t *testing.T) {
+	one := opened(t, Options{})
+	two := opened(t, Options{Folder: one.o.Folder})
+	folder := filepath.Dir(kept(t, one))
+	if err := os.WriteFile(one.path(session(1), lockName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(folder, before, before); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := one.Session(session(1)); err != nil || r.Live {
+		t.Errorf("with a stale lock: live %v, %v", r.Live, err)
+	}
+	if _, ok := one.seen.get(session(1)); !ok {
+		t.Error("it is not remembered")
+	}
+	h, err := two.Open(session(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := one.Session(session(1)); err != nil || !r.Live || r.Next != 10 {
+		t.Errorf("at work: %+v, %v", r, err)
+	}
+	wrote(t, h, 10, 11)
+	if r, err := one.Session(session(1)); err != nil || !r.Live || r.Next != 11 {
+		t.Errorf("written: %+v, %v", r, err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := one.Session(session(1)); err != nil || r.Live || r.Next != 11 {
+		t.Errorf("given back: %+v, %v", r, err)
 	}
 }
 

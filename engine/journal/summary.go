@@ -83,12 +83,12 @@ func (j *Journal) session(id string) (event.SessionRecord, error) {
 	if h := j.writer(id); h != nil {
 		return h.told()
 	}
-	s, quiet, err := j.summary(id)
+	s, live, err := j.summary(id)
 	if err != nil {
 		return event.SessionRecord{}, err
 	}
 	r := s.record
-	r.Next, r.Live = s.next, !quiet && j.live(id)
+	r.Next, r.Live = s.next, live
 	return r, nil
 }
 
@@ -110,11 +110,12 @@ type summaries struct {
 // maxRemembered bounds what summaries take in memory.
 const maxRemembered = 32 << 20
 
-// remembered is the summary of a session without a lock, for as long as its
-// folder and its last file look as they did.
+// remembered is the summary of a session nobody wrote, for as long as its folder
+// and its last file look as they did.
 type remembered struct {
 	*summary
 	folder, file time.Time // last changes
+	locked       bool      // a crash left its lock, which somebody may hold again
 	bytes        int
 }
 
@@ -122,38 +123,38 @@ type remembered struct {
 // that follow each other closely by the same time.
 const settled = 2 * time.Second
 
-// summary is summarize, from memory where nothing changed; quiet: nobody writes it.
-func (j *Journal) summary(id string) (s *summary, quiet bool, err error) {
+// summary is summarize, from memory where nothing changed; live: a writer has it
+// open.
+func (j *Journal) summary(id string) (s *summary, live bool, err error) {
 	folder, err := j.check(id)
 	if err != nil {
 		return nil, false, err
 	}
-	if s := j.unchanged(id, folder); s != nil {
-		return s, true, nil
+	if r, ok := j.unchanged(id, folder); ok {
+		return r.summary, r.locked && j.live(id), nil
 	}
 	if s, err = j.summarize(id, false); err != nil {
 		return nil, false, err
 	}
+	locked := j.locked(id)
+	live = locked && j.live(id)
 	last, err := j.lstat(id, s.last().name())
-	if err == nil && last.Size() == s.size && time.Since(folder.ModTime()) > settled && !j.locked(id) {
-		j.seen.put(id, remembered{summary: s, folder: folder.ModTime(), file: last.ModTime()})
+	if err == nil && last.Size() == s.size && time.Since(folder.ModTime()) > settled && !live {
+		j.seen.put(id, remembered{summary: s, folder: folder.ModTime(), file: last.ModTime(), locked: locked})
 	}
-	return s, false, nil
+	return s, live, nil
 }
 
 func (s *summary) last() segment { return s.segments[len(s.segments)-1] }
 
 // unchanged returns what is remembered of a session that is as it was.
-func (j *Journal) unchanged(id string, folder fs.FileInfo) *summary {
+func (j *Journal) unchanged(id string, folder fs.FileInfo) (remembered, bool) {
 	r, ok := j.seen.get(id)
 	if !ok || !r.folder.Equal(folder.ModTime()) {
-		return nil
+		return r, false
 	}
 	last, err := j.lstat(id, r.last().name())
-	if err != nil || last.Size() != r.size || !last.ModTime().Equal(r.file) {
-		return nil
-	}
-	return r.summary
+	return r, err == nil && last.Size() == r.size && last.ModTime().Equal(r.file)
 }
 
 func (c *summaries) get(id string) (remembered, bool) {

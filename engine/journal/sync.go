@@ -18,6 +18,7 @@ type syncing struct {
 	synced  int64      // of them outlive a power failure
 	retired []*os.File // earlier segments that are not synced
 	entered bool       // the folder has a new name in it
+	dropped error      // of a retired one that could not be synced, for the next sync to tell
 
 	waiting *flight   // who asked since the last one began
 	flying  bool      // a goroutine works through them
@@ -70,14 +71,15 @@ type batch struct {
 	file    *os.File
 	retired []*os.File
 	entered bool
+	dropped error
 }
 
 // depart begins a sync: who asks from now on waits for the next.
 func (h *history) depart() batch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	b := batch{h.waiting, h.written, h.file, h.retired, h.entered}
-	h.waiting, h.retired, h.entered = nil, nil, false
+	b := batch{h.waiting, h.written, h.file, h.retired, h.entered, h.dropped}
+	h.waiting, h.retired, h.entered, h.dropped = nil, nil, false, nil
 	return b
 }
 
@@ -97,6 +99,7 @@ func (b batch) sync(h *history) (failed error) {
 
 // arrive ends a sync, and asks for the next where somebody waits.
 func (h *history) arrive(b batch, failed error) {
+	failed = errors.Join(failed, b.dropped)
 	for _, f := range b.retired {
 		failed = errors.Join(failed, f.Close())
 	}
@@ -143,8 +146,7 @@ func (h *history) retire() {
 		return
 	}
 	// Somebody writes faster than the disk: he waits for it.
-	_ = syncFile(h.retired[0])
-	_ = h.retired[0].Close()
+	h.dropped = errors.Join(h.dropped, syncFile(h.retired[0]), h.retired[0].Close())
 	h.retired = h.retired[1:]
 }
 

@@ -14,6 +14,7 @@ import (
 
 const (
 	tidyLock  = "tidy.lock"
+	tidyFirst = time.Minute // after the start, which is not slowed down; with the first write at once
 	tidyEvery = time.Hour
 	// tidyStep is how much may be written until the journal is looked at again: a
 	// sixteenth of its bound, so that it is hardly ever over it by more.
@@ -30,10 +31,12 @@ type tidier struct {
 	kick  chan struct{}
 	stop  chan struct{}
 	done  chan struct{}
+	over  atomic.Bool // it was told that the bound cannot be kept
 }
 
 func (t *tidier) start(j *Journal) {
 	t.step = j.o.MaxBytes / tidyStep
+	t.grown.Store(t.step) // so that the first write has the journal looked at
 	t.kick = make(chan struct{}, 1)
 	t.stop, t.done = make(chan struct{}), make(chan struct{})
 	go t.run(j) // until close
@@ -58,18 +61,19 @@ func (t *tidier) wrote(n int) {
 
 func (t *tidier) run(j *Journal) {
 	defer close(t.done)
-	timer := time.NewTicker(tidyEvery)
+	timer := time.NewTimer(tidyFirst)
 	defer timer.Stop()
 	for {
-		if _, err := j.tidyUp(); err != nil {
-			j.o.Logger.Warn("journal: old sessions stay", "error", err)
-		}
 		select {
 		case <-timer.C:
 		case <-t.kick:
 		case <-t.stop:
 			return
 		}
+		if _, err := j.tidyUp(); err != nil {
+			j.o.Logger.Warn("journal: old sessions stay", "error", err)
+		}
+		timer.Reset(tidyEvery)
 	}
 }
 
@@ -123,7 +127,19 @@ func (j *Journal) removeOld() error {
 			total -= s.bytes
 		}
 	}
+	j.tellSize(total)
 	return errors.Join(failed...)
+}
+
+// tellSize warns, once each time, when what is being written alone is over the
+// bound: nothing can be removed then.
+func (j *Journal) tellSize(total int64) {
+	switch over := total > j.o.MaxBytes; {
+	case !over:
+		j.tidy.over.Store(false)
+	case !j.tidy.over.Swap(true):
+		j.o.Logger.Warn("journal: the sessions that are at work are over its bound; their histories are cut back to the bound of each session only", "bytes", total, "bound", j.o.MaxBytes)
+	}
 }
 
 func (j *Journal) expired(s stored) bool {

@@ -1,9 +1,11 @@
 package journal
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -110,8 +112,9 @@ func TestRetentionByGrowth(t *testing.T) {
 // TestRetentionLeavesOthers neither removes what is not a session, nor a folder
 // into which somebody put a file.
 func TestRetentionLeavesOthers(t *testing.T) {
-	j := opened(t, Options{MaxAge: time.Minute})
-	aged(t, j, 1, time.Hour)
+	maker := opened(t, Options{MaxAge: -1})
+	aged(t, maker, 1, time.Hour)
+	j := opened(t, Options{Folder: maker.o.Folder, MaxAge: time.Minute})
 	for _, name := range []string{"notes.txt", session(1) + "/mine.txt"} {
 		if err := os.WriteFile(filepath.Join(j.o.Folder, name), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -201,4 +204,44 @@ func TestSessionBytes(t *testing.T) {
 			t.Errorf("page %+v, %v, want a jump to %d", p, err, first)
 		}
 	}
+}
+
+// TestBoundThatCannotBeKept tells it once, and again when it was kept in between.
+func TestBoundThatCannotBeKept(t *testing.T) {
+	var log sharedText
+	j := opened(t, Options{MaxAge: -1, MaxBytes: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	h := begun(t, j, 1)
+	wrote(t, h, 0, 10)
+	for range 3 {
+		tidied(t, j)
+	}
+	if n := strings.Count(log.text(), "over its bound"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, log.text())
+	}
+	h.Close()
+	tidied(t, j)
+	h = begun(t, j, 2)
+	defer h.Close()
+	tidied(t, j)
+	if n := strings.Count(log.text(), "over its bound"); n != 2 {
+		t.Errorf("told %d times:\n%s", n, log.text())
+	}
+}
+
+// sharedText is a log that the journal writes to meanwhile.
+type sharedText struct {
+	mu  sync.Mutex
+	out strings.Builder
+}
+
+func (s *sharedText) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.Write(p)
+}
+
+func (s *sharedText) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.String()
 }

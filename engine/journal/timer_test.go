@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,5 +81,37 @@ func TestCloseSyncs(t *testing.T) {
 	}
 	if !h.clean() {
 		t.Error("the journal ended before it synced")
+	}
+}
+
+// TestFirstTidy leaves a start alone: a server looks for what is old with its first
+// write, or after a minute.
+func TestFirstTidy(t *testing.T) {
+	for name, writes := range map[string]bool{"idle": false, "writes": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				maker := opened(t, Options{MaxAge: -1})
+				aged(t, maker, 1, time.Hour)
+				j := opened(t, Options{Folder: maker.o.Folder, MaxAge: time.Minute})
+				time.Sleep(tidyFirst - time.Second)
+				synctest.Wait()
+				if got := left(t, j); len(got) != 1 {
+					t.Errorf("left are %d before anything was written", got)
+				}
+				if writes {
+					h := begun(t, j, 2)
+					wrote(t, h, 0, 1)
+					h.Close()
+				} else {
+					time.Sleep(2 * time.Second)
+				}
+				synctest.Wait()
+				if got := left(t, j); slices.Contains(got, 1) {
+					t.Errorf("left are %d", got)
+				}
+				j.Close()
+				maker.Close()
+			})
+		})
 	}
 }

@@ -33,7 +33,11 @@ func (h *history) create(r event.SessionRecord) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(h.Sync(context.Background()), syncFolder(h.journal.root, "."))
+	if err = errors.Join(h.Sync(context.Background()), syncFolder(h.journal.root, ".")); err != nil {
+		s, _ := h.current() // nobody is told of the session: it must not be listed
+		_ = h.journal.root.Remove(h.id + "/" + s.name())
+	}
+	return err
 }
 
 // reopen goes on where the session ends; the folder is locked. Nothing is

@@ -82,7 +82,9 @@ func read(s readable, o options) (answer, bool) {
 		a.AvailableTools = describeTools(info.Tools)
 	}
 	a.LastEventID, a.LastToolUseID = info.LastEventID, info.LastToolUseID
-	visible := a.Events != nil && len(*a.Events) > 0
+	// What is truncated is read on from the next cursor, also where nothing of it
+	// is shown: to wait with the old one would read it over and over.
+	visible := a.Events != nil && len(*a.Events) > 0 || a.Truncated
 	return a, visible || a.CursorResetTo != nil || len(pending) > 0 || !info.State.Busy() || info.State == engine.Waiting
 }
 

@@ -297,3 +297,35 @@ func TestStarted(t *testing.T) {
 		}
 	}
 }
+
+// paged is a session whose history on the disk begins with events that minimal
+// mode leaves out.
+type paged struct {
+	*fakeSession
+	reads int
+}
+
+func (p *paged) Events(cursor *int64, _ int) event.Page {
+	p.reads++
+	page := event.Page{Truncated: true}
+	for id := *cursor; id < *cursor+10; id++ {
+		page.Events = append(page.Events, event.Event{ID: id, Type: event.Progress, Data: json.RawMessage(`{"type":"tool_progress"}`)})
+	}
+	page.Next = *cursor + 10
+	return page
+}
+
+// TestAwaitDoesNotTurnInPlace: the page of a waiting reader is full, nothing of it
+// is for him, and the session has more.
+func TestAwaitDoesNotTurnInPlace(t *testing.T) {
+	p := &paged{fakeSession: newFake(engine.Running)}
+	for range 100 {
+		p.add(event.Progress, `{"type":"tool_progress"}`)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	a := await(ctx, p, optionsOf(t, `{"action":"poll","sessionId":"s","cursor":0}`), time.Minute, func(context.Context, string) {})
+	if p.reads != 1 || *a.NextCursor != 10 || !a.Truncated || a.FilteredEvents != 10 {
+		t.Errorf("%d reads, next cursor %d, truncated %v, %d filtered", p.reads, *a.NextCursor, a.Truncated, a.FilteredEvents)
+	}
+}

@@ -17,16 +17,16 @@ const sharingViolation syscall.Errno = 32 // ERROR_SHARING_VIOLATION
 // openLocked opens a file that nobody else can open meanwhile. The system closes
 // it with this process, however it ends.
 func openLocked(path string, _ time.Duration) (*os.File, error) {
-	return openAlone(path, syscall.OPEN_ALWAYS)
+	const nobody = 0 // may do anything with it
+	return open(path, syscall.OPEN_ALWAYS, nobody)
 }
 
-func openAlone(path string, how uint32) (*os.File, error) {
+func open(path string, how, shared uint32) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	const nobody = 0 // what others may do with it
-	handle, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, nobody, nil, how, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	handle, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, shared, nil, how, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	switch {
 	case errors.Is(err, sharingViolation):
 		return nil, ErrHeld
@@ -36,8 +36,10 @@ func openAlone(path string, how uint32) (*os.File, error) {
 	return os.NewFile(uintptr(handle), path), nil
 }
 
+// held shares the file with everybody, so that two who look do not take each other
+// for the holder.
 func held(path string) bool {
-	f, err := openAlone(path, syscall.OPEN_EXISTING)
+	f, err := open(path, syscall.OPEN_EXISTING, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE|syscall.FILE_SHARE_DELETE)
 	if err == nil {
 		f.Close()
 	}
