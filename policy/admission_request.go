@@ -204,7 +204,7 @@ func (v *requestReader) systemPrompt() textInput {
 
 // furtherDirs are the folders asked for, as paths the session would write.
 func (s *Set) furtherDirs(r admission.Request) []facts.Path {
-	resolver := facts.Resolver{Cwd: r.Cwd, Roots: r.Roots, Home: s.options.Home, Protected: s.options.Protected}
+	resolver := facts.Resolver{Cwd: r.Cwd, Roots: r.Roots, Home: s.options.Home, Protected: s.options.Protected, Secret: s.options.Secret}
 	var out []facts.Path
 	for _, d := range r.AdditionalDirs {
 		out = append(out, resolver.Resolve(d.Path, facts.Write))

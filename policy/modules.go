@@ -199,7 +199,7 @@ func checkLibrary(m *ast.Module, pkg string) error {
 func revision(o Options, layers []*layer, detectors []redact.Custom) string {
 	h := sha256.New()
 	w := json.NewEncoder(h) // one line each, so that no two texts run into each other
-	_ = w.Encode([]any{o.Profile, o.DefaultEffect, o.Grants, o.Protected, o.Home})
+	_ = w.Encode([]any{o.Profile, o.DefaultEffect, o.Grants, o.Protected, o.Secret, o.Home})
 	for _, l := range layers {
 		_ = w.Encode([]string{l.name, l.revision, l.digest})
 	}

@@ -14,6 +14,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -39,6 +40,7 @@ type Options struct {
 	DefaultEffect string          // where nothing allows: "ask" (default) or "deny"
 	Grants        []string        // admission parameters granted by configuration; "*" = every one
 	Protected     []string        // further absolute files and folders nobody may write
+	Secret        []string        // the same that nobody may read either
 	Home          string          // the owner's home folder; empty: that of the process
 	ServerID      string          // names this server's run in decisions
 	Version       string          // of the program
@@ -194,7 +196,7 @@ func (s *Set) seal() {
 // defaults fills and checks the options.
 func (s *Set) defaults() error {
 	o := &s.options
-	o.Grants, o.Protected = slices.Clone(o.Grants), slices.Clone(o.Protected)
+	o.Grants, o.Protected, o.Secret = slices.Clone(o.Grants), slices.Clone(o.Protected), slices.Clone(o.Secret)
 	if o.Profile == "" {
 		o.Profile = "dev"
 	}
@@ -224,7 +226,7 @@ func (s *Set) defaults() error {
 	if err := o.places(); err != nil {
 		return err
 	}
-	s.places = facts.NewPlaces(o.Home, o.Protected)
+	s.places = facts.NewPlaces(o.Home, o.Protected, o.Secret...)
 	return nil
 }
 
@@ -236,14 +238,30 @@ func (o *Options) places() error {
 	if real, err := filepath.EvalSymlinks(o.Home); err == nil && o.Home != "" {
 		o.Home = real
 	}
-	for i, p := range o.Protected {
+	if err := bothNames(&o.Protected); err != nil {
+		return err
+	}
+	return bothNames(&o.Secret)
+}
+
+// bothNames adds where links lead.
+func bothNames(paths *[]string) error {
+	for i, p := range *paths {
 		if !filepath.IsAbs(p) {
 			return fmt.Errorf("protected path %q: must be absolute", p)
 		}
-		o.Protected[i] = filepath.Clean(p)
-		if real, err := filepath.EvalSymlinks(p); err == nil && real != o.Protected[i] {
-			o.Protected = append(o.Protected, real)
+		(*paths)[i] = filepath.Clean(p)
+		if real := realName(filepath.Clean(p)); real != (*paths)[i] {
+			*paths = append(*paths, real)
 		}
 	}
 	return nil
+}
+
+// realName is a path with the links resolved of as much of it as there is.
+func realName(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
+		return cmp.Or(real, path)
+	}
+	return filepath.Join(realName(filepath.Dir(path)), filepath.Base(path))
 }

@@ -106,7 +106,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("a line of %d bytes", len(line))
 		}
 	}
-	got := r.records(t)[2]
+	got := r.records(t)[3]
 	if len(got.Input.Excerpt) > 2100 || !strings.HasSuffix(got.Input.Excerpt, "… (3952 bytes more)") || string(got.Detail) != `{"cut":50002}` {
 		t.Errorf("%q %s", got.Input.Excerpt, got.Detail)
 	}

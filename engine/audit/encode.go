@@ -54,7 +54,11 @@ func encodeBody(r *Record) ([]byte, error) { return appendBody(make([]byte, 0, 1
 func (l *Log) digested(in *Input) *Input {
 	mac := hmac.New(sha256.New, l.inputKey)
 	mac.Write(in.Raw)
-	return &Input{Bytes: len(in.Raw), HMAC: hex.EncodeToString(mac.Sum(nil)), Excerpt: in.Excerpt}
+	out := &Input{Bytes: len(in.Raw), HMAC: hex.EncodeToString(mac.Sum(nil))}
+	if !l.options.NoExcerpts {
+		out.Excerpt = in.Excerpt
+	}
+	return out
 }
 
 // chain is the end of a log so far.
@@ -62,6 +66,8 @@ type chain struct {
 	seq      int64  // of the next record
 	prev     string // hash of the last one
 	unsigned int    // records since the last checkpoint
+
+	unsignedSince time.Time // of the first of them
 }
 
 // line appends the next line of the chain to buf.
@@ -78,6 +84,9 @@ func (c *chain) line(buf []byte, now time.Time, boot string, body []byte) []byte
 	buf = hex.AppendEncode(buf, sum[:])
 	c.prev = string(buf[at:])
 	c.seq++
+	if c.unsigned == 0 {
+		c.unsignedSince = now
+	}
 	c.unsigned++
 	return append(buf, '"', '}', '\n')
 }

@@ -95,12 +95,12 @@ func TestFullDisk(t *testing.T) {
 			record(t, l, decision("Bash", "after"))
 			closeLog(t, l)
 			all := r.records(t)
-			if got := kinds(all); !strings.HasPrefix(got, "server_start decision audit_gap decision checkpoint") {
+			if got := kinds(all); !strings.HasPrefix(got, "server_start checkpoint decision audit_gap decision") {
 				t.Errorf("kinds: %s", got)
 			}
 			var g gap
-			if err := json.Unmarshal(all[2].Detail, &g); err != nil || g.Records != 4 || g.Notes != 1 || g.Error == "" || g.Since.IsZero() {
-				t.Errorf("gap: %s, %v", all[2].Detail, err)
+			if err := json.Unmarshal(all[3].Detail, &g); err != nil || g.Records != 4 || g.Notes != 1 || g.Error == "" || g.Since.IsZero() {
+				t.Errorf("gap: %s, %v", all[3].Detail, err)
 			}
 			if _, texts := r.read(t); strings.Contains(texts[0], "lost") {
 				t.Errorf("%s", texts[0])
@@ -157,7 +157,7 @@ func TestAnchorOfWhatWasTakenBack(t *testing.T) {
 		live bool
 		seq  int64
 		good bool
-	}{{true, 1, true}, {false, 1, false}, {true, 2, false}, {true, 0, false}} {
+	}{{true, 2, true}, {false, 2, false}, {true, 3, false}, {true, 1, false}} {
 		report, err := verifyLog(source, []anchor{{test.seq, zeroHash, "somebody", test.live}}, VerifyOptions{})
 		if err != nil || (report.Bad == nil) != test.good {
 			t.Errorf("%+v: %v, %v", test, report.Bad, err)

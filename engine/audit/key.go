@@ -96,19 +96,29 @@ func InputKey(path string) ([]byte, error) {
 	if err := private.Folder(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("input key: %w", err)
 	}
-	fresh := make([]byte, 32)
+	key, err := readInputKey(path)
+	if !errors.Is(err, fs.ErrNotExist) { // as almost always: nothing is written then
+		return key, err
+	}
+	fresh := make([]byte, inputKeyBytes)
 	rand.Read(fresh) // never fails
 	if err := writeNew(path, []byte(hex.EncodeToString(fresh)+"\n")); err == nil {
 		return fresh, nil
 	} else if !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("input key %s: %w", path, err)
 	}
+	return readInputKey(path) // another server was quicker
+}
+
+const inputKeyBytes = 32
+
+func readInputKey(path string) ([]byte, error) {
 	text, err := readPrivate(path)
 	if err != nil {
 		return nil, fmt.Errorf("input key %s: %w", path, err)
 	}
 	key, err := hex.DecodeString(string(bytes.TrimSpace(text)))
-	if err != nil || len(key) < len(fresh) {
+	if err != nil || len(key) < inputKeyBytes {
 		return nil, fmt.Errorf("input key %s: want 64 hexadecimal digits or more; remove it to have another made", path)
 	}
 	return key, nil

@@ -23,18 +23,34 @@ type lineReader struct{ r *bufio.Reader }
 func newLineReader(r io.Reader) lineReader { return lineReader{bufio.NewReaderSize(r, maxRecord+1)} }
 
 // next returns a line without its end, good until the next call; [io.EOF] after
-// the last, errTorn with what stands behind it, errLong.
+// the last, errTorn with what stands behind it, errLong with the beginning of it.
 func (l lineReader) next() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	switch {
 	case err == nil:
 		return line[:len(line)-1], nil
 	case errors.Is(err, bufio.ErrBufferFull):
-		return nil, errLong
+		return line, errLong
 	case errors.Is(err, io.EOF) && len(line) > 0:
 		return line, errTorn
 	}
 	return nil, err
+}
+
+// rest counts what is left without an end of line, after errLong; false when one
+// comes, or more than most bytes.
+func (l lineReader) rest(most int) (n int, tail bool) {
+	for n <= most {
+		part, err := l.r.ReadSlice('\n')
+		n += len(part)
+		switch {
+		case errors.Is(err, io.EOF):
+			return n, n <= most
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return n, false
+		}
+	}
+	return n, false
 }
 
 // parse reads a line and says why it is no record as the log writes it.

@@ -37,6 +37,9 @@ type Options struct {
 	// input.key in Folder, made where it is missing.
 	InputKey []byte
 
+	// NoExcerpts leaves out what records show of inputs: their size and digest stay.
+	NoExcerpts bool
+
 	SegmentBytes int64 // a file that has reached it is followed by another; 0 = 16 MiB
 	Retention    Retention
 
@@ -133,7 +136,7 @@ func (l *Log) begin() error {
 		return err
 	}
 	l.queuedBytes.Add(int64(len(e.body))) // commit takes it back
-	l.writer.commit([]*entry{e}, false)
+	l.writer.commit([]*entry{e}, true)    // so that no log is without a signature
 	return <-e.done
 }
 

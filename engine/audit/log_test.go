@@ -33,7 +33,7 @@ func TestRecordsAreChained(t *testing.T) {
 	closeLog(t, l)
 
 	all := r.records(t)
-	if got := kinds(all); !strings.HasPrefix(got, "server_start config_load policy_load policy_load decision checkpoint decision") || !strings.HasSuffix(got, "session_end server_stop checkpoint") {
+	if got := kinds(all); !strings.HasPrefix(got, "server_start checkpoint config_load policy_load policy_load decision decision checkpoint decision") || !strings.HasSuffix(got, "session_end server_stop checkpoint") {
 		t.Errorf("kinds: %s", got)
 	}
 	prev := zeroHash
@@ -43,13 +43,13 @@ func TestRecordsAreChained(t *testing.T) {
 		}
 		prev = one.Hash
 	}
-	d := all[4]
+	d := all[5]
 	mac := hmac.New(sha256.New, bytes.Repeat([]byte{1}, 32))
 	mac.Write([]byte(`{"command":"git push && true"}`))
 	if d.Input.HMAC != hex.EncodeToString(mac.Sum(nil)) || d.Input.Bytes != 30 || d.ConfigDigest != "c1" || d.Policy.Digest != "d1" {
 		t.Errorf("decision: %+v %+v", d, d.Input)
 	}
-	if got := string(all[3].Detail); got != `{"old":"d0","new":"d1","old_revision":"r0","revision":"r1"}` {
+	if got := string(all[4].Detail); got != `{"old":"d0","new":"d1","old_revision":"r0","revision":"r1"}` {
 		t.Errorf("policy_load: %s", got)
 	}
 	if !strings.Contains(string(all[0].Detail), `"version":"1.2.3"`) {
@@ -248,27 +248,31 @@ func TestCheckpointTimer(t *testing.T) {
 			}
 			return n
 		}
+		if n := count(); n != 1 {
+			t.Errorf("%d checkpoints over the first record", n)
+		}
+		record(t, l, Record{Kind: Limit})
 		time.Sleep(checkpointAfter - time.Nanosecond)
-		if n := count(); n != 0 {
+		if n := count(); n != 1 {
 			t.Errorf("%d checkpoints too early", n)
 		}
 		time.Sleep(time.Nanosecond)
-		if n := count(); n != 1 {
+		if n := count(); n != 2 {
 			t.Errorf("%d checkpoints in time", n)
 		}
 		time.Sleep(10 * checkpointAfter)
-		if n := count(); n != 1 {
+		if n := count(); n != 2 {
 			t.Errorf("%d checkpoints without anything new", n)
 		}
 		record(t, l, Record{Kind: Limit})
 		time.Sleep(checkpointAfter / 2)
 		record(t, l, Record{Kind: Limit})
 		time.Sleep(checkpointAfter / 2)
-		if n := count(); n != 2 {
+		if n := count(); n != 3 {
 			t.Errorf("%d checkpoints after two records", n)
 		}
 		closeLog(t, l)
-		if n := count(); n != 3 {
+		if n := count(); n != 4 {
 			t.Errorf("%d checkpoints at the end", n)
 		}
 	})
@@ -280,7 +284,7 @@ func TestUnsignedLog(t *testing.T) {
 	r.key = nil
 	closeLog(t, r.open(t))
 	report := r.verified(t, VerifyOptions{})
-	if report.Bad != nil || report.KeyID != "" || report.SignedTo != -1 || report.Checkpoints != 1 {
+	if report.Bad != nil || report.KeyID != "" || report.SignedTo != -1 || report.Checkpoints != 2 {
 		t.Errorf("%+v", report)
 	}
 	r.key = key

@@ -126,3 +126,6 @@ func kinds(all []Record) string {
 	}
 	return strings.Join(names, " ")
 }
+
+// jsonDetail decodes the detail of a record.
+func jsonDetail(r Record, to any) error { return json.Unmarshal(r.Detail, to) }

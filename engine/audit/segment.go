@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/internal/filelock"
@@ -30,7 +31,10 @@ const neverStale = 10 * 365 * 24 * time.Hour
 func inFolder(folder, name string) string { return filepath.Join(folder, name) }
 
 // Folder is where the log of a server lies below a root.
-func Folder(root, server string) string { return filepath.Join(root, serversName, server, logName) }
+func Folder(root, server string) string { return filepath.Join(Servers(root), server, logName) }
+
+// Servers is the folder of all logs below a root.
+func Servers(root string) string { return filepath.Join(root, serversName) }
 
 // claim makes the folder of a new log and locks it until unlock.
 func claim(folder string) (unlock func(), err error) {
@@ -53,11 +57,7 @@ func claim(folder string) (unlock func(), err error) {
 
 // running reports whether the server of a log still writes it.
 func running(folder string) bool {
-	unlock, err := filelock.Take(inFolder(folder, lockName), neverStale)
-	if err == nil {
-		unlock()
-	}
-	return errors.Is(err, filelock.ErrHeld)
+	return filelock.Held(inFolder(folder, lockName))
 }
 
 // segmentFile is what a writer needs of a file.
@@ -105,7 +105,7 @@ type segment struct {
 // has none.
 func segments(folder string) ([]segment, error) {
 	entries, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || notFolder(err) {
 		return nil, nil
 	}
 	var all []segment
@@ -131,6 +131,9 @@ func segments(folder string) ([]segment, error) {
 	return all, err
 }
 
+// notFolder: a file stands where the folder of a log, or one above it, would be.
+func notFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
+
 // Source is one server's log.
 type Source struct {
 	Boot   string // the server's id: the name of its folder
@@ -140,7 +143,23 @@ type Source struct {
 // Logs lists the logs below root, those of dead servers included, by the servers'
 // ids, which sort by age. Folders without a log are left out.
 func Logs(root string) ([]Source, error) {
-	entries, err := os.ReadDir(inFolder(root, serversName))
+	all, err := folders(root)
+	var logs []Source
+	for _, s := range all {
+		parts, err := segments(s.Folder)
+		if err != nil {
+			return nil, fmt.Errorf("audit logs: %w", err)
+		}
+		if len(parts) > 0 {
+			logs = append(logs, s)
+		}
+	}
+	return logs, err
+}
+
+// folders lists where logs may be below root, as [Logs] does, by name alone.
+func folders(root string) ([]Source, error) {
+	entries, err := os.ReadDir(Servers(root))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -149,14 +168,8 @@ func Logs(root string) ([]Source, error) {
 	}
 	var all []Source
 	for _, e := range entries {
-		if !e.IsDir() || !bootForm.MatchString(e.Name()) {
-			continue
-		}
-		s := Source{Boot: e.Name(), Folder: Folder(root, e.Name())}
-		if parts, err := segments(s.Folder); err != nil {
-			return nil, fmt.Errorf("audit logs: %w", err)
-		} else if len(parts) > 0 {
-			all = append(all, s)
+		if e.IsDir() && bootForm.MatchString(e.Name()) { // a link could lead to logs of others
+			all = append(all, Source{Boot: e.Name(), Folder: Folder(root, e.Name())})
 		}
 	}
 	return all, nil

@@ -7,9 +7,13 @@ import (
 	"slices"
 )
 
-// maxOthers bounds the other logs that a first record names, the newest first.
-// Those name the ones before them.
-const maxOthers = 80
+// maxOthers bounds the other logs that a first record names, the newest first:
+// those name the ones before them. maxLooked bounds the folders that are looked
+// into for them, since not all have a log. A start waits for this.
+const (
+	maxOthers = 16
+	maxLooked = 64
+)
 
 // started is the detail of server_start.
 type started struct {
@@ -40,23 +44,21 @@ func (l *Log) startDetail() json.RawMessage {
 	return detail(s)
 }
 
-func (l *Log) others() (all []other) {
-	logs, err := Logs(l.options.Retention.Root)
+func (l *Log) others() (named []other) {
+	all, err := folders(l.options.Retention.Root)
 	if err != nil {
 		l.options.Logger.Warn("audit log: other logs are not named in the first record", "error", err)
 	}
-	for _, s := range slices.Backward(logs) {
+	for i, s := range slices.Backward(all) {
+		if len(named) == maxOthers || len(all)-i > maxLooked {
+			break
+		}
 		if s.Boot == l.options.Boot {
 			continue
 		}
-		last, ok := lastRecord(s.Folder)
-		if !ok {
-			continue
-		}
-		all = append(all, other{Boot: s.Boot, Seq: last.Seq, Hash: last.Hash, Live: running(s.Folder)})
-		if len(all) == maxOthers {
-			break
+		if last, ok := lastRecord(s.Folder); ok {
+			named = append(named, other{Boot: s.Boot, Seq: last.Seq, Hash: last.Hash, Live: running(s.Folder)})
 		}
 	}
-	return all
+	return named
 }

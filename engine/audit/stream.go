@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func (s *Stream) Each(f func(Entry) error) error {
 	}
 	var waiting []*reading
 	for _, r := range s.logs {
-		more, err := r.advance()
+		more, err := r.begin()
 		if err != nil {
 			return err
 		}
@@ -61,25 +62,42 @@ func (s *Stream) Each(f func(Entry) error) error {
 			waiting = append(waiting, r)
 		}
 	}
+	slices.SortFunc(waiting, byTime)
 	for len(waiting) > 0 {
-		slices.SortFunc(waiting, byTime)
 		r := waiting[0]
-		for again := true; again; {
-			if err := f(r.entry); err != nil {
-				return err
-			}
-			r.taken()
-			more, err := r.advance()
-			if err != nil {
-				return err
-			}
-			if !more {
-				waiting = waiting[1:]
-			}
-			again = more && (len(waiting) == 1 || byTime(r, waiting[1]) <= 0)
+		if err := f(r.entry); err != nil {
+			return err
+		}
+		r.has = false
+		more, err := r.advance()
+		if err != nil {
+			return err
+		}
+		waiting = waiting[1:]
+		if more { // back to where it belongs, mostly the front
+			at, _ := slices.BinarySearchFunc(waiting, r, byTime)
+			waiting = slices.Insert(waiting, at, r)
 		}
 	}
 	return nil
+}
+
+// restEvery is how many looks a log is left alone that has ended: only a copy that
+// somebody goes on with can grow then.
+const restEvery = 40
+
+// begin is advance for the first entry of a look.
+func (r *reading) begin() (bool, error) {
+	if r.rest > 0 {
+		r.rest--
+		return false, nil
+	}
+	live := running(r.Folder) // looked at first: it may end while it is read
+	more, err := r.advance()
+	if !more && !live {
+		r.rest = restEvery
+	}
+	return more, err
 }
 
 func byTime(a, b *reading) int {
@@ -108,24 +126,26 @@ type reading struct {
 	file    *os.File
 	lines   lineReader
 
-	entry  Entry // the next one, where has is set
-	has    bool
-	last   time.Time // of the entry before
-	seq    int64     // behind that; 0: none
-	broken bool      // the file cannot be read on
+	entry Entry // the next one, where has is set
+	has   bool
+	last  time.Time // of the entry before
+	seq   int64     // behind that; 0: none
+	hash  string    // of the last record
+	gap   int64     // number of the last audit_gap
+
+	resumed bool // the next line is the first after the file was opened in its middle
+	reread  bool // the file was begun again, and nothing new was met yet
+	broken  bool // the file cannot be read on
+	rest    int  // looks that are left out
 }
 
 func (r *reading) close() {
 	if r.file != nil {
 		r.file.Close()
-		r.file = nil
+		r.file, r.lines = nil, lineReader{} // its buffer is 64 KiB, and there may be thousands of logs
+		r.entry.Raw = bytes.Clone(r.entry.Raw)
 		r.stream.open--
 	}
-}
-
-// taken forgets the entry that was read.
-func (r *reading) taken() {
-	r.has = false
 }
 
 // advance reads the next entry, if there is one.
@@ -160,14 +180,17 @@ func (r *reading) advance() (bool, error) {
 	return r.has, nil
 }
 
+// sinceMargin is how much the times of files and those of records may differ.
+const sinceMargin = time.Minute
+
 // nextFile goes to the file after this one, if there is one.
 func (r *reading) nextFile() (bool, error) {
 	all, err := segments(r.Folder)
 	if err != nil {
 		return false, fmt.Errorf("audit log %s: %w", r.Folder, err)
 	}
-	for i, s := range all {
-		old := r.segment == "" && i < len(all)-1 && s.modified.Before(r.stream.since)
+	for _, s := range all {
+		old := r.segment == "" && s.modified.Before(r.stream.since.Add(-sinceMargin))
 		if (r.segment == "" || s.first > r.first) && !old {
 			r.close()
 			r.segment, r.first, r.offset, r.broken = s.name, s.first, 0, false
@@ -187,24 +210,38 @@ func (r *reading) read() error {
 		r.file = f
 		r.stream.open++
 		if info, err := f.Stat(); err == nil && info.Size() < r.offset { // records were taken back
-			r.offset = 0
+			r.offset, r.reread = 0, true
 		}
+		r.resumed = r.offset > 0
 		r.lines = newLineReader(io.NewSectionReader(f, r.offset, 1<<62))
 	}
 	line, err := r.lines.next()
 	if err != nil {
 		return err
 	}
-	r.offset += int64(len(line)) + 1
+	resumed := r.resumed
+	r.resumed = false
 	record, why := parse(line)
+	if resumed && (why != "" || record.Prev != r.hash) && !r.reread {
+		r.close() // what stood before this place was taken back
+		r.offset, r.reread = 0, true
+		return nil
+	}
+	r.offset += int64(len(line)) + 1
 	if why != "" {
 		r.unreadable(errors.New(why))
 		return nil
 	}
-	if r.seq != 0 && record.Seq < r.seq { // read before they were taken back
+	if record.Kind == Gap && record.Seq < r.seq && record.Seq > r.gap { // it stands where the first one was taken back
+		r.seq = record.Seq
+	}
+	if record.Seq < r.seq { // was read before
 		return nil
 	}
-	r.seq, r.last = record.Seq+1, record.Time
+	if record.Kind == Gap {
+		r.gap = record.Seq
+	}
+	r.seq, r.last, r.hash, r.reread = record.Seq+1, record.Time, record.Hash, false
 	r.entry, r.has = Entry{Record: record, Raw: line}, true
 	return nil
 }

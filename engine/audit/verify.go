@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -57,6 +58,7 @@ type LogReport struct {
 
 	before  string // hash of the record before First
 	removed []removal
+	key     ed25519.PublicKey // that signed, nil: none
 }
 
 // Report is what was found in all logs.
@@ -94,7 +96,7 @@ func Verify(root string, o VerifyOptions) (Report, error) {
 	if err != nil {
 		return report, err
 	}
-	gone, _, err := readLedger(inFolder(root, serversName))
+	before, _, err := readLedger(inFolder(root, serversName))
 	if err != nil {
 		return report, err
 	}
@@ -102,24 +104,90 @@ func Verify(root string, o VerifyOptions) (Report, error) {
 	report.Lost = append(report.Lost, lost...)
 	report.Logs = []LogReport{}
 	for _, s := range logs {
-		known := anchors[s.Boot]
-		delete(anchors, s.Boot)
 		if !strings.HasPrefix(s.Boot, o.Server) {
+			delete(anchors, s.Boot)
 			continue
 		}
-		one, err := verifyLog(s, known, o)
+		one, err := verifyLog(s, anchors[s.Boot], o)
 		if err != nil {
 			return report, fmt.Errorf("audit log %s: %w", s.Folder, err)
 		}
-		report.Logs = append(report.Logs, one)
+		if one.Segments > 0 { // else it was removed meanwhile
+			report.Logs = append(report.Logs, one)
+			delete(anchors, s.Boot)
+		}
 	}
-	report.checkBegins(gone, o)
+	since, _, err := readLedger(inFolder(root, serversName)) // what was removed meanwhile
+	if err != nil {
+		return report, err
+	}
+	gone := removals{before, since, report.ring(o)}
+	report.checkBegins(gone)
 	report.checkGone(anchors, gone, o)
+	report.noteKeys(o)
 	report.OK = len(report.Lost) == 0
 	for _, l := range report.Logs {
 		report.OK = report.OK && l.Bad == nil
 	}
 	return report, nil
+}
+
+// removals are what the ledger tells, as it was before the logs were read and as
+// it is after, and who may have signed it.
+type removals struct {
+	before, since map[string]removal
+	ring          func() *keyring
+}
+
+// of calls fits with what is told of a log, until it is true. Otherwise why says
+// what is wrong with a line that would fit, if there is one.
+func (all removals) of(boot string, fits func(removal) bool) (told removal, why string) {
+	for _, ledger := range []map[string]removal{all.before, all.since} {
+		r, there := ledger[boot]
+		if !there || !fits(r) {
+			continue
+		}
+		kind, wrong := all.ring().check(r.Signature, r.text())
+		if kind == "" {
+			return r, ""
+		}
+		why = wrong
+	}
+	return removal{}, why
+}
+
+// ring makes the keyring for lines of the ledger. Without a key that was given it
+// is those of the logs: where they are signed, the ledger is, too.
+func (r *Report) ring(o VerifyOptions) func() *keyring {
+	given := slices.Clone(o.Keys)
+	if len(given) == 0 {
+		for _, l := range r.Logs {
+			if l.key != nil && !slices.ContainsFunc(given, func(k ed25519.PublicKey) bool { return k.Equal(l.key) }) {
+				given = append(given, l.key)
+			}
+		}
+	}
+	return func() *keyring { return &keyring{given: given} }
+}
+
+// noteKeys tells, where no key was given, of logs that are signed otherwise than the
+// newest one that is: by another key, or by none.
+func (r *Report) noteKeys(o VerifyOptions) {
+	if len(o.Keys) > 0 {
+		return
+	}
+	newest := ""
+	for i := range slices.Backward(r.Logs) {
+		l := &r.Logs[i]
+		switch {
+		case newest == "":
+			newest = l.KeyID
+		case l.KeyID == "":
+			l.Notes = append(l.Notes, "it is not signed, and newer logs are, by key "+newest)
+		case l.KeyID != newest:
+			l.Notes = append(l.Notes, "it is signed by another key than newer logs, "+newest+"; --public-key says which may sign")
+		}
+	}
 }
 
 // knownRecords gathers what first records and checkpoints tell of logs, by server.
@@ -153,23 +221,23 @@ func knownRecords(logs []Source, o VerifyOptions) (known map[string][]anchor, lo
 }
 
 // checkBegins looks at logs that do not begin at record 0.
-func (r *Report) checkBegins(gone map[string]removal, o VerifyOptions) {
+func (r *Report) checkBegins(gone removals) {
 	for i := range r.Logs {
 		l := &r.Logs[i]
 		if l.First == 0 || l.Bad != nil && l.Bad.Seq == l.First {
 			continue
 		}
-		told, why := gone[l.Boot], "nothing tells that retention removed what was before it"
-		if told.Boot != "" && told.Seq == l.First-1 && told.Hash == l.before {
-			ring := keyring{given: o.Keys}
-			kind, wrong := ring.check(told.Signature, told.text())
-			if kind == "" {
-				l.Notes = append(l.Notes, fmt.Sprintf("begins at record %d: retention removed what was before it on %s%s", l.First, told.Time.Format("2006-01-02 15:04:05Z"), r.confirmed(told)))
-				continue
-			}
-			why = "the ledger of retention tells so, but " + wrong
+		told, wrong := gone.of(l.Boot, func(told removal) bool { return told.Seq == l.First-1 && told.Hash == l.before })
+		switch {
+		case told.Boot != "":
+			l.Notes = append(l.Notes, fmt.Sprintf("begins at record %d: retention removed what was before it on %s%s", l.First, told.Time.Format("2006-01-02 15:04:05Z"), r.confirmed(told)))
+			continue
+		case wrong != "":
+			wrong = "the ledger of retention tells so, but " + wrong
+		default:
+			wrong = "nothing tells that retention removed what was before it"
 		}
-		l.Bad = &Problem{Boot: l.Boot, Segment: segmentName(l.First), Line: 1, Seq: l.First, Kind: Deleted, Why: "the log begins here, and " + why}
+		l.Bad = &Problem{Boot: l.Boot, Segment: segmentName(l.First), Line: 1, Seq: l.First, Kind: Deleted, Why: "the log begins here, and " + wrong}
 	}
 }
 
@@ -186,7 +254,7 @@ func (r *Report) confirmed(told removal) string {
 }
 
 // checkGone looks at logs that are known and not there.
-func (r *Report) checkGone(known map[string][]anchor, gone map[string]removal, o VerifyOptions) {
+func (r *Report) checkGone(known map[string][]anchor, gone removals, o VerifyOptions) {
 	for boot, anchors := range known {
 		if !strings.HasPrefix(boot, o.Server) {
 			continue
@@ -197,11 +265,10 @@ func (r *Report) checkGone(known map[string][]anchor, gone map[string]removal, o
 				last = a
 			}
 		}
-		told := gone[boot]
-		ring := keyring{given: o.Keys}
-		if kind, _ := ring.check(told.Signature, told.text()); told.Whole && kind == "" && (told.Seq >= last.seq || last.live) {
-			continue
+		told, _ := gone.of(boot, func(told removal) bool { return told.Whole && (told.Seq >= last.seq || last.live) })
+		if told.Boot == "" {
+			r.Lost = append(r.Lost, Problem{Boot: boot, Seq: last.seq, Kind: Missing, Why: "the whole log is gone; " + last.from + " knows this record of it"})
 		}
-		r.Lost = append(r.Lost, Problem{Boot: boot, Seq: last.seq, Kind: Missing, Why: "the whole log is gone; " + last.from + " knows this record of it"})
 	}
+	slices.SortFunc(r.Lost, func(a, b Problem) int { return strings.Compare(a.Boot, b.Boot) })
 }

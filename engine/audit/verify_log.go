@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/internal/regular"
@@ -16,27 +17,36 @@ type verification struct {
 	source  Source
 	report  LogReport
 	ring    keyring
-	anchors []anchor // not met yet
+	anchors map[int64][]anchor // not met yet, by the number of the record
+	firsts  map[int64]bool     // numbers that files are named for
 
 	segment  string
 	line     int
 	next     int64 // number of the record that has to come
 	prev     string
 	begun    bool
-	stopped  bool // server_stop was met
-	unsigned int64
+	stopped  bool      // server_stop was met
+	unsigned int64     // records since the last checkpoint
+	since    time.Time // of the first of them
 	time     time.Time
 	back     int // records with a time before that of the one before
 }
 
+// verifyLog reads one log. Its report has no segments where the log is gone by now.
 func verifyLog(s Source, anchors []anchor, o VerifyOptions) (LogReport, error) {
-	v := &verification{source: s, anchors: anchors, ring: keyring{given: o.Keys}}
+	v := &verification{source: s, anchors: map[int64][]anchor{}, firsts: map[int64]bool{}, ring: keyring{given: o.Keys}}
+	for _, a := range anchors {
+		v.anchors[a.seq] = append(v.anchors[a.seq], a)
+	}
 	v.report = LogReport{Boot: s.Boot, Last: -1, SignedTo: -1, Live: running(s.Folder)}
 	all, err := segments(s.Folder)
 	if err != nil {
 		return v.report, err
 	}
 	v.report.Segments = len(all)
+	for _, part := range all {
+		v.firsts[part.first] = true
+	}
 	for i, part := range all {
 		if err := v.file(part, i == len(all)-1); err != nil {
 			return v.report, err
@@ -94,6 +104,11 @@ func (v *verification) file(s segment, last bool) error {
 			v.torn(len(line), last)
 			return nil
 		case errors.Is(err, errLong):
+			long := len(line)
+			if n, tail := lines.rest(maxTorn); tail && last { // a power failure can leave a batch of zeros
+				v.torn(long+n, last)
+				return nil
+			}
 			v.bad(Edited, "the line is longer than a record may be")
 		default:
 			return err
@@ -101,6 +116,9 @@ func (v *verification) file(s segment, last bool) error {
 	}
 	return nil
 }
+
+// maxTorn bounds what a crash can leave behind the last whole record.
+const maxTorn = maxBatchBytes + 2*maxRecord
 
 func (v *verification) torn(n int, last bool) {
 	switch {
@@ -122,6 +140,8 @@ func (v *verification) record(line []byte, rest lineReader) {
 		v.bad(Edited, "%s", why)
 	case r.Boot != v.source.Boot:
 		v.bad(Misplaced, "it is of server %q", r.Boot)
+	case v.line == 1 && r.Seq != v.next && v.firsts[r.Seq]:
+		v.bad(Misplaced, "the file begins with record %d, for which another file is named: files were renamed", r.Seq)
 	case r.Seq > v.next:
 		v.ahead(r, rest)
 	case r.Seq < v.next:
@@ -150,9 +170,29 @@ func (v *verification) ahead(r Record, rest lineReader) {
 	v.bad(Deleted, "it is missing, with all up to the one before %d, which follows", r.Seq)
 }
 
+// maxNotes bounds what a report tells beside the problem, and maxTold the removals
+// that it remembers of one log.
+const (
+	maxNotes = 20
+	maxTold  = maxLedgerLogs
+)
+
+func (v *verification) note(format string, args ...any) {
+	switch n := len(v.report.Notes); {
+	case n < maxNotes:
+		v.report.Notes = append(v.report.Notes, fmt.Sprintf(format, args...))
+	case n == maxNotes:
+		v.report.Notes = append(v.report.Notes, "and more")
+	}
+}
+
 // take goes on behind a record that is in its place.
 func (v *verification) take(r Record) {
+	if v.unsigned == 0 {
+		v.since = r.Time
+	}
 	v.unsigned++
+	late := r.Time.Sub(v.since) >= checkpointAfter && r.Kind != Checkpoint && r.Kind != Gap
 	switch r.Kind {
 	case Checkpoint:
 		v.checkpoint(r)
@@ -162,11 +202,11 @@ func (v *verification) take(r Record) {
 		v.gap(r)
 	case Removal:
 		var told removal
-		if json.Unmarshal(r.Detail, &told) == nil {
+		if json.Unmarshal(r.Detail, &told) == nil && len(v.report.removed) < maxTold {
 			v.report.removed = append(v.report.removed, told)
 		}
 	}
-	if len(v.ring.given) > 0 && v.unsigned > checkpointRecords {
+	if len(v.ring.given) > 0 && (late || v.unsigned > checkpointRecords) {
 		v.bad(BadSignature, "no checkpoint is among the %d records up to it", v.unsigned)
 	}
 	v.anchor(r)
@@ -199,6 +239,7 @@ func (v *verification) checkpoint(r Record) {
 	v.report.Closed = v.stopped
 	if d.Value != "" {
 		v.report.KeyID, v.report.SignedTo = v.ring.used, d.Seq
+		v.report.key, _ = DecodeKey(d.PublicKey)
 	}
 }
 
@@ -209,28 +250,32 @@ func (v *verification) gap(r Record) {
 	if json.Unmarshal(r.Detail, &g) != nil {
 		return
 	}
-	v.report.Notes = append(v.report.Notes, fmt.Sprintf("record %d: %d records and %d notes before it could not be written", r.Seq, g.Records, g.Notes))
-	left := v.anchors[:0:0]
-	for _, a := range v.anchors {
-		if !a.live || a.seq < r.Seq || a.seq >= r.Seq+min(g.Undone, maxBatch+maxBatch/checkpointRecords+2) {
-			left = append(left, a)
+	v.note("record %d: %d records and %d notes before it could not be written", r.Seq, g.Records, g.Notes)
+	for seq := r.Seq; seq < r.Seq+min(g.Undone, maxBatch+maxBatch/checkpointRecords+3); seq++ {
+		if known := v.anchors[seq]; len(known) > 0 {
+			v.anchors[seq] = slices.DeleteFunc(known, func(a anchor) bool { return a.live })
 		}
 	}
-	v.anchors = left
 }
 
 // anchor compares a record with what is known of it elsewhere.
 func (v *verification) anchor(r Record) {
-	left := v.anchors[:0:0]
-	for _, a := range v.anchors {
-		switch {
-		case a.seq != r.Seq:
-			left = append(left, a)
-		case a.hash != r.Hash:
+	for _, a := range v.anchors[r.Seq] {
+		if a.hash != r.Hash {
 			v.bad(Replaced, "%s knows another one with this number", a.from)
 		}
 	}
-	v.anchors = left
+	delete(v.anchors, r.Seq)
+}
+
+// beyond is the first record behind the end that is known elsewhere.
+func (v *verification) beyond() (first anchor, found bool) {
+	for seq, known := range v.anchors {
+		if len(known) > 0 && seq >= v.next && (!found || seq < first.seq) {
+			first, found = known[0], true
+		}
+	}
+	return first, found
 }
 
 // finish looks at the end of the log.
@@ -238,25 +283,39 @@ func (v *verification) finish() {
 	if v.report.Bad != nil {
 		return
 	}
-	for _, a := range v.anchors {
-		if a.seq >= v.next {
-			v.line++
-			v.badAt(v.next, Cut, "the log ends before it, and %s knows record %d", a.from, a.seq)
-			return
-		}
+	if a, found := v.beyond(); found {
+		v.line++
+		v.badAt(v.next, Cut, "the log ends before it, and %s knows record %d", a.from, a.seq)
+		return
 	}
-	n := &v.report.Notes
+	v.unsignedEnd()
 	switch {
 	case v.report.Torn > 0 && v.report.Live:
-		*n = append(*n, fmt.Sprintf("%d bytes behind record %d: it is being written", v.report.Torn, v.next-1))
+		v.note("%d bytes behind record %d: it is being written", v.report.Torn, v.next-1)
 	case v.report.Torn > 0:
-		*n = append(*n, fmt.Sprintf("torn tail after record %d (crash): %d bytes", v.next-1, v.report.Torn))
+		v.note("torn tail after record %d (crash): %d bytes", v.next-1, v.report.Torn)
 	case !v.stopped && !v.report.Live:
-		*n = append(*n, fmt.Sprintf("ends with record %d, without server_stop: the server was killed, or the end is cut; only a checkpoint kept elsewhere tells", v.next-1))
+		v.note("ends with record %d, without server_stop: the server was killed, or the end is cut; only a checkpoint kept elsewhere tells", v.next-1)
 	case v.stopped && !v.report.Closed:
-		*n = append(*n, "ends without its last checkpoint")
+		v.note("ends without its last checkpoint")
 	}
 	if v.back > 0 {
-		*n = append(*n, fmt.Sprintf("the clock was set back %d times", v.back))
+		v.note("the clock was set back %d times", v.back)
+	}
+}
+
+// unsignedEnd is about what has to be under a signature, where a key was given:
+// the first record, and the last one of a server that ended in order. Each was
+// written together with its checkpoint.
+func (v *verification) unsignedEnd() {
+	if len(v.ring.given) == 0 || v.report.Live || v.report.Torn > 0 {
+		return
+	}
+	v.line++
+	switch {
+	case v.report.First == 0 && v.next > 0 && v.report.Checkpoints == 0:
+		v.badAt(v.next, BadSignature, "no record of the log is under a signature")
+	case v.stopped && !v.report.Closed:
+		v.badAt(v.next, BadSignature, "the server ended in order, and its last checkpoint is missing")
 	}
 }

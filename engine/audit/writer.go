@@ -148,6 +148,11 @@ func (w *writer) write(batch []*entry, sign bool) (told gap, err error) {
 			return told, err
 		}
 	}
+	if w.overdue(now) { // behind the gap, which stands where the first lost record stood
+		if err := w.checkpoint(now); err != nil {
+			return told, err
+		}
+	}
 	for _, e := range batch {
 		if err := w.add(now, e.body); err != nil {
 			return told, err
@@ -159,6 +164,13 @@ func (w *writer) write(batch []*entry, sign bool) (told gap, err error) {
 		}
 	}
 	return told, w.flush()
+}
+
+// overdue: what comes now is so much later than what no checkpoint covers, by the
+// clock of the records, that one has to stand between them. The timer alone would
+// not do: it stands still while the machine sleeps.
+func (w *writer) overdue(now time.Time) bool {
+	return w.chain.unsigned > 0 && now.Sub(w.chain.unsignedSince) >= w.signAfter
 }
 
 // own adds a record of the log's own.

@@ -24,6 +24,15 @@ decisions contains {
 	p.hardlink
 }
 
+decisions contains {
+	"effect": "deny", "rule": "paths.protected", "severity": "critical",
+	"reason": sprintf("%s is protected (%s)", [short(p.raw), p.protected_by]),
+	"agent_message": "The keys and records of Gatehouse are not read from a session. Ask the user, who can (gatehouse audit show, gatehouse session show).",
+} if {
+	some p in input.paths
+	p.protected_by == "gatehouse_secret"
+}
+
 # protections that are not the gate's; a kind that is not listed guards the gate
 other_kinds := {
 	"account_passwords", "authorized_keys", "autostart", "aws", "azure", "cron", "docker_login", "editor_tasks", "env_file", "gcloud",

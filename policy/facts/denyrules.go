@@ -1,6 +1,9 @@
 package facts
 
-import "strings"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // DenyReadRules returns the secret files as patterns of the CLI's permission
 // rules, to be wrapped as Read(pattern). They stop what passes no gate: @path
@@ -24,6 +27,21 @@ func DenyReadRules() []string {
 				rules = append(rules, "**/"+pattern+end, "//**/"+pattern+end)
 			}
 		}
+	}
+	return rules
+}
+
+// DenyReadsBelow returns such patterns for absolute files or folders.
+func DenyReadsBelow(paths []string) (rules []string) {
+	for _, path := range paths {
+		plain := strings.Map(func(r rune) rune {
+			if strings.ContainsRune("*?[]{}()!\\# ", r) && r != filepath.Separator {
+				return '?' // would mean something else in a rule, or end it
+			}
+			return r
+		}, path)
+		pattern := "//" + strings.TrimPrefix(filepath.ToSlash(plain), "/")
+		rules = append(rules, pattern, pattern+"/**")
 	}
 	return rules
 }

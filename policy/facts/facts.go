@@ -75,6 +75,7 @@ type Resolver struct {
 	Roots     []string
 	Home      string
 	Protected []string // further absolute files or folders nobody may write; without effect after NewResolver
+	Secret    []string // the same that nobody may read either
 
 	places *Places // nil: made from Protected
 	memory *memory // nil: made for one Resolve
@@ -87,7 +88,7 @@ func NewResolver(places *Places, cwd string, roots []string) Resolver {
 
 func (r Resolver) ready() Resolver {
 	if r.places == nil {
-		r.places = NewPlaces(r.Home, r.Protected)
+		r.places = NewPlaces(r.Home, r.Protected, r.Secret...)
 	}
 	if r.memory == nil {
 		r.memory = &memory{}

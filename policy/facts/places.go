@@ -18,19 +18,26 @@ type Places struct {
 type ownPlace struct {
 	abs    string
 	folded []string
+	secret bool // may not be read either
 }
 
 // NewPlaces prepares the home folder, which may be empty, and absolute files
-// or folders that nobody may write. Relative ones are left out.
-func NewPlaces(home string, protected []string) *Places {
+// or folders that nobody may write, and those that nobody may read either.
+// Relative ones are left out.
+func NewPlaces(home string, protected []string, secret ...string) *Places {
 	places := &Places{home: home}
-	for _, p := range protected {
-		if filepath.IsAbs(p) {
-			abs := filepath.Clean(p)
-			places.own = append(places.own, ownPlace{abs: abs, folded: foldPath(abs)})
+	places.add(protected, false)
+	places.add(secret, true)
+	return places
+}
+
+func (p *Places) add(paths []string, secret bool) {
+	for _, path := range paths {
+		if filepath.IsAbs(path) {
+			abs := filepath.Clean(path)
+			p.own = append(p.own, ownPlace{abs: abs, folded: foldPath(abs), secret: secret})
 		}
 	}
-	return places
 }
 
 // Home returns the home folder.
@@ -58,10 +65,16 @@ func (p *Places) judge(abs string) verdict {
 		own := p.own[i].folded
 		if n := len(own); len(segs) >= n && (n == 0 || segs[n-1] == own[n-1]) && slices.Equal(segs[:n], own) {
 			v.own = "gatehouse"
+			if p.own[i].secret { // whatever other secret its name makes it, too
+				v.secret = OwnSecret
+			}
 		}
 	}
 	return v
 }
+
+// OwnSecret is the protected_by of what of Gatehouse's own may not be read.
+const OwnSecret = "gatehouse_secret"
 
 // verdict names what the tables say of a place; empty where they say nothing.
 type verdict struct {
@@ -75,10 +88,10 @@ type verdict struct {
 // protection names what forbids a mode, or "".
 func (v *verdict) protection(mode Mode) string {
 	switch {
+	case mode == Write && v.own != "": // first: no set of policies may take it for a secret like others
+		return v.own
 	case v.secret != "" || mode != Write:
 		return v.secret
-	case v.own != "":
-		return v.own
 	}
 	return v.guard
 }
