@@ -31,6 +31,7 @@ var rooms = map[string]room{
 	"internal/testleak": {}, // for tests only
 	"internal/unseen":   {},
 	"internal/filelock": {},
+	"internal/lineage":  {},
 	"internal/private":  {},
 	"internal/instance": {ours: []string{"internal/filelock", "internal/private"}},
 	"internal/strays":   {ours: []string{"engine/cli", "internal/instance"}},
@@ -39,7 +40,7 @@ var rooms = map[string]room{
 	"engine/journal":    {ours: []string{"engine/event", "internal/filelock", "internal/private", "internal/regular"}},
 
 	"engine/event/storetest": {ours: []string{"engine/event"}}, // for tests of stores
-	"engine/door":            {},
+	"engine/door":            {ours: []string{"internal/lineage"}},
 	"policy/corpus":          {},
 	"policy/decisionlog":     {ours: []string{"internal/regular", "redact"}},
 	"internal/watch":         {ours: []string{"internal/regular"}},
@@ -48,7 +49,7 @@ var rooms = map[string]room{
 	"engine/event":           {ours: []string{"internal/rawjson"}},
 	"engine/permission":      {},
 	"engine/control":         {ours: []string{"internal/rawjson"}},
-	"engine/cli":             {},
+	"engine/cli":             {ours: []string{"internal/lineage"}},
 	"engine/cli/script":      {},
 	"engine/cli/fakeapi":     {}, // for tests, and for the check command
 	"engine/realcli":         {}, // holds nothing but tests
@@ -72,7 +73,7 @@ var rooms = map[string]room{
 	"examples/client": {outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"cmd/gatehouse": {
 		ours: []string{
-			"engine", "engine/admission", "engine/audit", "engine/cli", "engine/journal", "guard", "internal/instance", "internal/private", "internal/strays", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver",
+			"engine", "engine/admission", "engine/audit", "engine/cli", "engine/journal", "guard", "internal/instance", "internal/lineage", "internal/private", "internal/strays", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver",
 			"engine/permission", "filter", "internal/regular", "internal/spelling", "internal/unseen", "engine/door", "internal/watch", "policy", "policy/author", "policy/bundle", "policy/corpus", "policy/decisionlog", "policy/facts", "redact",
 		},
 		outside: []string{"github.com/BurntSushi/toml"},

@@ -114,7 +114,7 @@ func (s *Session) noteRedactions(e event.Event) event.Event {
 }
 
 // noticed are the notices that the audit log is told of.
-var noticed = map[string]audit.Kind{"protocol_error": audit.ProtocolError, "limit": audit.Limit}
+var noticed = map[string]audit.Kind{"protocol_error": audit.ProtocolError, "limit": audit.Limit, "processes_left": audit.Limit}
 
 // noteNotice tells of a notice, if it is one of those.
 func (s *Session) noteNotice(kind, message string) {

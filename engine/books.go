@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
@@ -35,10 +36,13 @@ func (e *Engine) closeBooks(p *place, r event.SessionRecord) (event.SessionRecor
 	}
 	log := event.NewLog(e.o.MaxEventBytes, e.o.Redactors...)
 	log.Keep(p)
-	if r, err = e.tellEnd(log, p, r, k); err == nil {
+	busy := busyName(r.State)
+	r, denied, err := e.tellEnd(log, p, r, k)
+	if err == nil {
 		err = log.Unsaved()
 	}
 	if err == nil {
+		e.noteRestart(log, r, k, denied, busy)
 		err = p.Put(r)
 	}
 	if err != nil {
@@ -48,12 +52,12 @@ func (e *Engine) closeBooks(p *place, r event.SessionRecord) (event.SessionRecor
 }
 
 // tellEnd appends what is missing to the log of a session's place and returns its
-// record as it is then.
-func (e *Engine) tellEnd(log *event.Log, p *place, r event.SessionRecord, k keptState) (event.SessionRecord, error) {
+// record as it is then, and the questions that were told as denied.
+func (e *Engine) tellEnd(log *event.Log, p *place, r event.SessionRecord, k keptState) (_ event.SessionRecord, denied []permissionRecord, _ error) {
 	busy := busyName(r.State)
 	f, err := lookBack(p, k, busy)
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
 	add := func(kind event.Kind, payload any) event.Event {
 		raw, _ := json.Marshal(payload) // our own types, which can be encoded
@@ -61,7 +65,8 @@ func (e *Engine) tellEnd(log *event.Log, p *place, r event.SessionRecord, k kept
 	}
 	for _, q := range k.Open {
 		if !f.answered[q.RequestID] {
-			add(event.PermissionResult, deniedByRestart(q))
+			denied = append(denied, deniedByRestart(q, f.asked[q.RequestID]))
+			add(event.PermissionResult, denied[len(denied)-1])
 		}
 	}
 	k.Open = nil
@@ -83,12 +88,13 @@ func (e *Engine) tellEnd(log *event.Log, p *place, r event.SessionRecord, k kept
 	}
 	r.Updated, r.Server = time.Now().UTC(), e.o.Server
 	r.Engine, err = jsonOf(k)
-	return r, err
+	return r, denied, err
 }
 
-func deniedByRestart(q openQuestion) permissionRecord {
+// deniedByRestart shows the input as the question did; nil where no event put it.
+func deniedByRestart(q openQuestion, input json.RawMessage) permissionRecord {
 	return permissionRecord{
-		RequestID: q.RequestID, ToolUseID: q.ToolUseID, AgentID: q.AgentID, ToolName: q.Tool, InputSHA256: q.SHA256,
+		RequestID: q.RequestID, ToolUseID: q.ToolUseID, AgentID: q.AgentID, ToolName: q.Tool, Input: input, InputSHA256: q.SHA256,
 		Behavior: "deny", Source: "restart", Rule: "engine.restart", Reason: "the server ended before anybody answered",
 		Message: "the server ended before anybody answered; the call was not run",
 	}
@@ -104,14 +110,15 @@ func endResult(r event.SessionRecord) Result {
 
 // findings are what the events of an unclosed session say of its end.
 type findings struct {
-	answered map[string]bool // by request id
-	end      *event.Event    // of the turn
-	noticed  bool            // that its server ended
+	answered map[string]bool            // by request id
+	asked    map[string]json.RawMessage // inputs that were shown, by request id
+	end      *event.Event               // of the turn
+	noticed  bool                       // that its server ended
 }
 
 // lookBack reads the events since the first of what is open.
 func lookBack(p *place, k keptState, busy bool) (findings, error) {
-	f := findings{answered: make(map[string]bool)}
+	f := findings{answered: make(map[string]bool), asked: make(map[string]json.RawMessage)}
 	_, next := p.Bounds()
 	from := next
 	if busy {
@@ -138,10 +145,16 @@ func lookBack(p *place, k keptState, busy bool) (findings, error) {
 
 func (f *findings) note(e *event.Event, k keptState, busy bool) {
 	var is struct {
-		RequestID string `json:"requestId"`
-		Type      string `json:"type"`
+		RequestID string          `json:"requestId"`
+		Type      string          `json:"type"`
+		Input     json.RawMessage `json:"input"`
 	}
+	open := func(q openQuestion) bool { return q.RequestID == is.RequestID }
 	switch {
+	case e.Type == event.PermissionAsked:
+		if json.Unmarshal(e.Data, &is) == nil && slices.ContainsFunc(k.Open, open) {
+			f.asked[is.RequestID] = is.Input
+		}
 	case e.Type == event.PermissionResult && json.Unmarshal(e.Data, &is) == nil && is.RequestID != "":
 		f.answered[is.RequestID] = true
 	case e.Type.Terminal() && busy && e.ID >= k.BusyFrom:

@@ -86,6 +86,7 @@ func (s *Session) finish(p *process) {
 	s.putSlot()
 	s.work.Wait()
 	s.putSlot() // of a turn that took its slot in the meantime
+	s.tellUnfinished()
 	s.recordEnd()
 	s.keepEnd()
 	s.mu.Lock()
@@ -94,6 +95,17 @@ func (s *Session) finish(p *process) {
 	s.mu.Unlock()
 	if forgotten {
 		s.giveBack()
+	}
+}
+
+// tellUnfinished tells the end of a turn that a shutdown cut off, for those who
+// read the session later: to them it is one that failed, and can be continued.
+func (s *Session) tellUnfinished() {
+	s.mu.Lock()
+	cutOff := s.state == Cancelled && !s.final && !s.abandoned && s.before.Busy()
+	s.mu.Unlock()
+	if cutOff && s.keeping.place.Load() != nil {
+		s.endTurn(event.Error, s.failure(Internal, endedWithServer+"; send a reply to go on"), turnFailed)
 	}
 }
 

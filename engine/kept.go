@@ -139,7 +139,8 @@ func (e *Engine) tellUnclosed(id string, log *event.Log) (event.SessionRecord, e
 	}
 	p := &place{store: e.o.Store, id: id, next: r.Next}
 	log.Keep(p)
-	return e.tellEnd(log, p, r, k)
+	r, _, err = e.tellEnd(log, p, r, k)
+	return r, err
 }
 
 // closeKept closes the books of a session and gives it back.

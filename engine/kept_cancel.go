@@ -38,6 +38,8 @@ func (s *Session) cancelKept(reason, source string) error {
 	if err != nil {
 		return unstored(err)
 	}
+	t, _ := s.auditTexts(recordTexts{Reason: k.Cancelled.Reason})
+	e.noteKeptEnd(r, k, t.Reason, source)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state, s.final = Cancelled, true

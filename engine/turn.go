@@ -98,6 +98,9 @@ func (s *Session) endTurn(kind event.Kind, r Result, t trigger) {
 	shown.Redactions = e.Redactions
 	s.mu.Lock()
 	s.info.Result, s.resultID = &shown, &e.ID
+	if s.before.Busy() { // cancelled in the turn, but not for good
+		s.before, _ = s.before.after(t)
+	}
 	err := s.updateLocked(t)
 	s.mu.Unlock()
 	if err != nil {

@@ -35,7 +35,7 @@ func (c *command) settle(ctx context.Context, name string, args []string) int {
 		return exitOK
 	}
 	if err == nil {
-		err = c.notNested(name)
+		err = c.unmarked(name)
 	}
 	if err == nil && a.Allow && !*yes && !isTerminal(c.stdin) {
 		err = errors.New("approve: stdin is no terminal, so nobody can look at the call first; give --yes if you have seen it")

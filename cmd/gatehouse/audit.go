@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,8 +23,9 @@ const auditUsage = `gatehouse audit reads and verifies the audit logs of all ser
   gatehouse audit key          the key of this configuration; key new makes one
 
 Each takes --config, --dir and -h. Exit codes: 0 done, and verify found the logs
-whole; 1 verify found something, or a log cannot be read; 2 the command line or
-the configuration is wrong; 130 interrupted. docs/audit.md describes the logs.
+whole; 1 verify found something, or nothing to verify, or a log cannot be read;
+2 the command line or the configuration is wrong; 130 interrupted. docs/audit.md
+describes the logs.
 `
 
 // auditLog runs one command about the audit logs.
@@ -61,11 +63,14 @@ func auditFlagSet(name string) *auditFlags {
 	return o
 }
 
+// name is the command's, such as audit show.
+func (o *auditFlags) name() string { return strings.TrimPrefix(o.flags.Name(), "gatehouse ") }
+
 // parse reads the flags; there are no other arguments.
 func (o *auditFlags) parse(c *command, args []string) error {
 	err := c.parseFlags(o.flags, args)
 	if err == nil && o.flags.NArg() > 0 {
-		err = fmt.Errorf("%s takes no argument, got %q", strings.TrimPrefix(o.flags.Name(), "gatehouse "), o.flags.Arg(0))
+		err = fmt.Errorf("%s takes no argument, got %q", o.name(), o.flags.Arg(0))
 	}
 	if err == nil {
 		err = c.notNested("audit")
@@ -88,7 +93,11 @@ func (o *auditFlags) settings(c *command) (*settings, error) {
 // root is the folder whose logs are meant.
 func (o *auditFlags) root(c *command) (string, error) {
 	if o.dir != "" {
-		return filepath.Clean(c.env.expand(o.dir)), nil
+		root := filepath.Clean(c.env.expand(o.dir))
+		if info, err := os.Stat(root); err != nil || !info.IsDir() { // a slip must not pass for an empty log
+			return "", fmt.Errorf("--dir %s is no folder", o.dir)
+		}
+		return root, nil
 	}
 	s, err := o.settings(c)
 	if err != nil {
@@ -131,6 +140,19 @@ func moment(text string, now time.Time) (time.Time, error) {
 	return now.Add(-d), nil
 }
 
+// auditKinds are the kinds of records.
+var auditKinds = func() (names []string) {
+	for _, k := range []audit.Kind{
+		audit.SessionStart, audit.SessionResume, audit.SessionEnd, audit.Decision, audit.Admission,
+		audit.ApprovalAsked, audit.ApprovalAnswered, audit.ApprovalExpired, audit.Redaction, audit.Unmediated,
+		audit.ServerStart, audit.ServerStop, audit.ConfigLoad, audit.PolicyLoad, audit.PluginLoad,
+		audit.ProtocolError, audit.Limit, audit.Gap, audit.Checkpoint, audit.Removal,
+	} {
+		names = append(names, string(k))
+	}
+	return names
+}()
+
 // auditFilter are the flags that pick records.
 type auditFilter struct {
 	audit.Filter
@@ -144,10 +166,13 @@ func (f *auditFilter) declare(o *auditFlags, now time.Time) {
 			return err
 		}
 	}
-	list := func(to *[]string) func(string) error {
+	list := func(to *[]string, known ...string) func(string) error {
 		return func(text string) error {
 			for one := range strings.SplitSeq(text, ",") {
-				*to = append(*to, strings.TrimSpace(one))
+				if one = strings.TrimSpace(one); len(known) > 0 && !slices.Contains(known, one) {
+					return fmt.Errorf("%q is unknown, want one of %s", one, strings.Join(known, ", "))
+				}
+				*to = append(*to, one)
 			}
 			return nil
 		}
@@ -157,13 +182,15 @@ func (f *auditFilter) declare(o *auditFlags, now time.Time) {
 	o.flags.StringVar(&f.Session, "session", "", "of the session whose `id` begins so")
 	o.flags.StringVar(&f.Server, "server", "", "of the server whose `id` begins so")
 	o.flags.Func("tool", "about these tools, `names` with commas; * stands for any characters", list(&f.Tools))
-	o.flags.Func("effect", "with this outcome, `effects` with commas: allow, deny, ask", list(&f.Effects))
+	o.flags.Func("effect", "with this outcome, `effects` with commas: allow, deny, ask", list(&f.Effects, "allow", "deny", "ask"))
 	o.flags.Func("rule", "decided by these rules, or they spoke, `names` with commas; *", list(&f.Rules))
 	o.flags.Func("kind", "of these `kinds`, with commas; docs/audit.md lists them", func(text string) error {
-		for one := range strings.SplitSeq(text, ",") {
-			f.Kinds = append(f.Kinds, audit.Kind(strings.TrimSpace(one)))
+		var names []string
+		err := list(&names, auditKinds...)(text)
+		for _, name := range names {
+			f.Kinds = append(f.Kinds, audit.Kind(name))
 		}
-		return nil
+		return err
 	})
 	o.flags.IntVar(&f.limit, "limit", 0, "only the newest `number` of them; 0 = all")
 }

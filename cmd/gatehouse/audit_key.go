@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/audit"
@@ -45,6 +46,12 @@ func (c *command) auditKey(_ context.Context, args []string) int {
 		return c.failUsage(err)
 	}
 	shown, err := keyIn(path, fresh)
+	if errors.Is(err, fs.ErrNotExist) && !fresh {
+		err = fmt.Errorf("audit key: there is no %s; the first start of a server makes the default one, gatehouse audit key new makes any", path)
+	}
+	if errors.Is(err, fs.ErrExist) && fresh {
+		err = fmt.Errorf("audit key: %s: file exists, and is never replaced; --out names another, and [audit] key the one to use", path)
+	}
 	if err != nil {
 		return c.failUsage(err)
 	}

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/audit"
+	"github.com/gatehouse-mcp/gatehouse/internal/unseen"
 )
 
 // auditExcerpt bounds what a line shows of an input or a detail, in characters.
@@ -34,7 +38,7 @@ func auditLine(r *audit.Record) string {
 	subject := cmp.Or(r.Tool, r.Action)
 	switch {
 	case r.Verdict != nil && r.Kind != audit.Decision:
-		subject = strings.TrimSpace(string(r.Kind) + " " + subject)
+		subject = strings.TrimSpace(string(r.Kind) + " " + subject + " " + answeredWith(r))
 	case r.Verdict == nil && about == "":
 		about = string(r.Detail)
 	}
@@ -44,6 +48,43 @@ func auditLine(r *audit.Record) string {
 		line = strings.TrimRight(line, " ") + "  [" + why + "]"
 	}
 	return strings.TrimRight(line, " ")
+}
+
+// answeredWith is what was answered, of an admission that lets somebody answer: its own
+// outcome is whether they may.
+func answeredWith(r *audit.Record) string {
+	var d struct {
+		Effect string `json:"effect"`
+	}
+	if r.Kind != audit.Admission || json.Unmarshal(r.Detail, &d) != nil {
+		return ""
+	}
+	return d.Effect
+}
+
+// plainLine escapes in a line of JSON what a terminal would take for a command, and
+// what nobody would see. The line means the same.
+func plainLine(line []byte) []byte {
+	if !bytes.ContainsFunc(line, func(r rune) bool { return r >= utf8.RuneSelf || r < ' ' || r == 0x7f }) {
+		return line
+	}
+	out := make([]byte, 0, len(line)+64)
+	for i := 0; i < len(line); {
+		r, size := utf8.DecodeRune(line[i:])
+		switch {
+		case r < ' ': // between values: JSON has none in texts
+			out = append(out, ' ')
+		case r > 0xffff && unseen.Rune(r):
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		case r == 0x7f || unseen.Rune(r) || r == utf8.RuneError && size == 1:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			out = append(out, line[i:i+size]...)
+		}
+		i += size
+	}
+	return out
 }
 
 // shorten0 is the beginning of an id.
@@ -138,5 +179,5 @@ func exported(r *audit.Record) []byte {
 	if err != nil {
 		line = fmt.Appendf(nil, `{"server":%q,"seq":%d,"error":%q}`, r.Boot, r.Seq, err.Error())
 	}
-	return append(line, '\n')
+	return append(plainLine(line), '\n')
 }

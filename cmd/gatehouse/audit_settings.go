@@ -12,6 +12,7 @@ type auditConfig struct {
 	Dir          string `toml:"dir"`  // empty: in the folder of each server; else a folder with one for each server
 	Key          string `toml:"key"`  // file of the key that signs checkpoints; empty: keys/audit.pem where the logs are
 	Durable      bool   `toml:"durable"`
+	Excerpts     bool   `toml:"excerpts"` // show the beginning of inputs, redacted
 	MaxMegabytes int    `toml:"max_megabytes"`
 	MaxDays      int    `toml:"max_days"`
 }
@@ -22,6 +23,7 @@ type auditSettings struct {
 	dir      string // absolute; empty: in the folder of each server
 	key      string // absolute; empty: keys/audit.pem where the logs are
 	durable  bool
+	excerpts bool
 	maxBytes int64
 	maxAge   time.Duration
 }
@@ -39,7 +41,7 @@ const (
 )
 
 func defaultAudit() auditConfig {
-	return auditConfig{Mode: auditStrict, Durable: true, MaxMegabytes: 1024, MaxDays: 400}
+	return auditConfig{Mode: auditStrict, Durable: true, Excerpts: true, MaxMegabytes: 1024, MaxDays: 400}
 }
 
 func (c *checker) audit() auditSettings {
@@ -47,6 +49,7 @@ func (c *checker) audit() auditSettings {
 	s := auditSettings{
 		off:      c.oneOf("audit.mode", a.Mode, []string{auditStrict, auditOff}) == auditOff,
 		durable:  a.Durable,
+		excerpts: a.Excerpts,
 		maxBytes: int64(c.between("audit.max_megabytes", a.MaxMegabytes, 1, maxAuditMegabytes)) << 20,
 		maxAge:   time.Duration(c.between("audit.max_days", a.MaxDays, 1, maxAuditDays)) * 24 * time.Hour,
 	}
@@ -77,7 +80,7 @@ func (s *settings) auditRoot() string {
 func (s *settings) auditOptions(server string) (o audit.Options, err error) {
 	root := s.auditRoot()
 	o = audit.Options{
-		Folder: audit.Folder(root, server), Boot: server, Version: readVersion().Version, NoSync: !s.audit.durable,
+		Folder: audit.Folder(root, server), Boot: server, Version: readVersion().Version, NoSync: !s.audit.durable, NoExcerpts: !s.audit.excerpts,
 		Retention: audit.Retention{Root: root, MaxBytes: s.audit.maxBytes, MaxAge: s.audit.maxAge},
 	}
 	if s.audit.key != "" {

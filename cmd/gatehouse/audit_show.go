@@ -39,7 +39,7 @@ func (c *command) auditShow(ctx context.Context, args []string) int {
 	}
 	v.print = func(e audit.Entry) { fmt.Fprintln(c.stdout, auditLine(&e.Record)) }
 	if o.json {
-		v.print = func(e audit.Entry) { c.stdout.Write(append(bytes.Clone(e.Raw), '\n')) }
+		v.print = func(e audit.Entry) { c.stdout.Write(append(plainLine(bytes.Clone(e.Raw)), '\n')) }
 	}
 	return v.all(ctx, root, *follow)
 }
@@ -66,7 +66,7 @@ func (v *auditView) begin(o *auditFlags, args []string) (root string, err error)
 		return "", err
 	}
 	if l := v.filter.limit; l < 0 || l > maxLimit {
-		return "", fmt.Errorf("--limit %d is out of bounds, want 0 to %d", l, maxLimit)
+		return "", fmt.Errorf("%s: --limit %d is out of bounds, want 0 to %d", o.name(), l, maxLimit)
 	}
 	return o.root(v.command)
 }
@@ -90,7 +90,7 @@ func (v *auditView) all(ctx context.Context, root string, follow bool) int {
 		}
 		v.newest, v.filter.limit = nil, 0
 		if !follow {
-			return v.end()
+			return v.end(root)
 		}
 		select {
 		case <-ctx.Done():
@@ -101,8 +101,13 @@ func (v *auditView) all(ctx context.Context, root string, follow bool) int {
 }
 
 // end says why there is nothing.
-func (v *auditView) end() int {
-	if v.matched == 0 && v.code == exitOK {
+func (v *auditView) end(root string) int {
+	if v.matched > 0 || v.code != exitOK {
+		return v.code
+	}
+	if logs, err := audit.Logs(root); err == nil && len(logs) == 0 {
+		fmt.Fprintf(v.stderr, "gatehouse: there is no audit log in %s; gatehouse serve and gatehouse run write one\n", escapeControl(root))
+	} else {
 		fmt.Fprintln(v.stderr, "gatehouse: audit: no record fits; gatehouse audit show without filters shows all there are")
 	}
 	return v.code

@@ -39,13 +39,17 @@ func (c *command) auditVerify(_ context.Context, args []string) int {
 		return c.failAudit(err)
 	}
 	report, err := audit.Verify(root, against)
+	nothing := len(report.Logs)+len(report.Lost) == 0
+	report.OK = report.OK && !nothing // who removed all logs must not be told that all is well
 	switch {
 	case err != nil:
 		return c.fail(exitTurnFailed, err)
+	case nothing && !o.json:
+		return c.fail(exitTurnFailed, nothingVerified(root, against.Server))
 	case o.json:
 		err = c.printJSON(report)
 	default:
-		c.showReport(root, report, against)
+		c.showReport(report, against)
 	}
 	if err != nil || !report.OK {
 		return exitTurnFailed
@@ -84,7 +88,7 @@ func checkpoints(text string) (all []audit.ExportedCheckpoint, err error) {
 }
 
 // showReport prints a line for each log, then what is wrong.
-func (c *command) showReport(root string, report audit.Report, against audit.VerifyOptions) {
+func (c *command) showReport(report audit.Report, against audit.VerifyOptions) {
 	for _, l := range report.Logs {
 		state := "whole"
 		if l.Bad != nil {
@@ -101,9 +105,35 @@ func (c *command) showReport(root string, report audit.Report, against audit.Ver
 	for i := range report.Lost {
 		fmt.Fprintf(c.stdout, "LOST   %s\n", escapeControl(report.Lost[i].String()))
 	}
-	if len(report.Logs)+len(report.Lost) == 0 {
-		fmt.Fprintf(c.stdout, "there is no audit log in %s\n", escapeControl(root))
+	c.sum(report)
+}
+
+// sum is the last line, which says it all.
+func (c *command) sum(report audit.Report) {
+	records, broken := int64(0), 0
+	for _, l := range report.Logs {
+		records += l.Last - l.First + 1
+		if l.Bad != nil {
+			broken++
+		}
 	}
+	text := fmt.Sprintf("%s, %s: ", plural(len(report.Logs), "log"), plural(int(records), "record"))
+	switch {
+	case report.OK:
+		text += "whole"
+	case len(report.Lost) == 0:
+		text += fmt.Sprintf("%d broken", broken)
+	default:
+		text += fmt.Sprintf("%d broken, %d lost", broken, len(report.Lost))
+	}
+	fmt.Fprintln(c.stdout, text)
+}
+
+func nothingVerified(root, server string) error {
+	if server != "" {
+		return fmt.Errorf("audit verify: there is no log of a server %s… in %s, so nothing was verified", server, root)
+	}
+	return fmt.Errorf("audit verify: there is no audit log in %s, so nothing was verified; gatehouse serve and gatehouse run write one", root)
 }
 
 func signedBy(l audit.LogReport, against audit.VerifyOptions) string {

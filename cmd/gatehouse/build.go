@@ -13,6 +13,7 @@ import (
 
 	"github.com/gatehouse-mcp/gatehouse/engine"
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+	"github.com/gatehouse-mcp/gatehouse/engine/audit"
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 	"github.com/gatehouse-mcp/gatehouse/policy"
@@ -99,8 +100,12 @@ func build(ctx context.Context, s *settings, st *state, env environment, logger 
 	if err := st.ready(); err != nil {
 		return nil, nil, err
 	}
-	r.loaded = st.inForce
-	r.tellLoaded(ctx)
+	r.loaded, r.refused = st.inForce, st.refused(scanner)
+	told := make(chan struct{})
+	go func() { // ends with its record
+		defer close(told)
+		r.tellLoaded(ctx)
+	}()
 	strict := slices.Contains(strictProfiles, s.profile)
 	redactor := policy.NewRedactor(r.live, policy.RedactorOptions{Options: s.redaction.options})
 	s.coverDecisions(redactor)
@@ -110,7 +115,7 @@ func build(ctx context.Context, s *settings, st *state, env environment, logger 
 		Roots: s.roots, Trusted: s.trusted,
 		Deciders: []permission.Decider{r.live}, Admission: []admission.Decider{r.live},
 		Redactors: []event.Redactor{redactor}, OnExposedSecret: engine.Exposure(s.redaction.onExposed),
-		DenyReads: facts.DenyReadRules(), Mentions: facts.Mentions,
+		DenyReads: append(facts.DenyReadRules(), facts.DenyReadsBelow(s.secret())...), Mentions: facts.Mentions,
 		OnUnsafeSettings: engine.Isolation(s.onUnsafeSettings), DisableAttachments: strict,
 		Unattended: unattended || strict, MaxConcurrent: s.maxConcurrent,
 		TurnTimeout: s.turnTimeout, IdleTTL: s.idleTTL, MaxPending: s.maxPending,
@@ -121,9 +126,7 @@ func build(ctx context.Context, s *settings, st *state, env environment, logger 
 		DiskResume: env.get(allowDiskResume) == "1", ResumeSecret: engine.Secret(env.get(resumeSecret)),
 		Environ: env, Logger: logger,
 	}))
-	if err == nil && st != nil && st.instance != nil {
-		go sweepDead(s.stateFolder, logger) // ends when it has ended what it found, or with the process
-	}
+	<-told // no call is judged before
 	if err == nil && !s.redaction.filter {
 		eng.Announce(engine.Announcement{Type: noticeRedaction, Message: filterWarning, Standing: true})
 	}
@@ -141,6 +144,22 @@ func (s *settings) protected() []string {
 	}
 	if own, err := os.Executable(); err == nil {
 		paths = append(paths, own)
+	}
+	return paths
+}
+
+// secret lists what no session may read either: the keys, and the records of all
+// sessions.
+func (s *settings) secret() (paths []string) {
+	for _, root := range []string{s.stateFolder, s.audit.dir} { // also where the log is off by now
+		if filepath.IsAbs(root) {
+			paths = append(paths, filepath.Dir(auditKeyIn(root)), audit.Servers(root), filepath.Join(root, journalName))
+		}
+	}
+	for _, path := range []string{s.store.dir, s.audit.key} {
+		if filepath.IsAbs(path) {
+			paths = append(paths, path)
+		}
 	}
 	return paths
 }

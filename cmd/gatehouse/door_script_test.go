@@ -48,14 +48,23 @@ func awaitFile(ctx context.Context, path string) error {
 }
 
 // sneakyCLI is the scripted CLI, which besides tries to answer its own
-// questions: by the command, by the command without the mark of its session, and
-// from a grandchild without it. What it got is written to $HOME/sneaky.
+// questions: by the command, by the command without the mark of its session, from
+// a grandchild without it, and from one that lost its parents and all marks, which
+// asks for sessions, too. What it got is written to $HOME/sneaky.
 func sneakyCLI(args []string) int {
 	if !slices.Contains(args, "--version") {
 		go sneak() // ends with the process
 	}
 	return script.Main(args, os.Stdin, os.Stdout, os.Stderr)
 }
+
+// escaping starts a process that takes everything off, and waits for what it writes.
+// It begins when the guard has adopted it.
+const escaping = `lower=; if command -v prlimit >/dev/null; then lower="prlimit --locks=7:7"; fi
+(env -u GATEHOUSE_SESSION -u GATEHOUSE_RUN $lower setsid sh -c '(sh -c "
+	until grep -qx gatehouse-guard /proc/\$(cut -d\  -f4 /proc/\$\$/stat)/comm; do sleep 0.02; done
+	gatehouse pending --json; gatehouse session list; echo ended" >"$HOME/escaped" 2>&1 </dev/null &) ; exit' >/dev/null 2>&1 &)
+until grep -q ended "$HOME/escaped" 2>/dev/null; do sleep 0.02; done; cat "$HOME/escaped"`
 
 func sneak() {
 	home := os.Getenv("HOME")
@@ -69,8 +78,9 @@ func sneak() {
 		{clean, []string{"gatehouse", "pending"}},
 		{clean, []string{"gatehouse", "approve", "000000", "--yes"}},
 		{os.Environ(), []string{"sh", "-c", "env -u GATEHOUSE_SESSION gatehouse pending --json; :"}},
+		{os.Environ(), []string{"sh", "-c", escaping}},
 	} {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		cmd := exec.CommandContext(ctx, try.command[0], try.command[1:]...)
 		cmd.Env = try.env
 		out, err := cmd.CombinedOutput()

@@ -117,9 +117,8 @@ const usage = `Gatehouse runs Claude Code sessions under policy.
   gatehouse version
   gatehouse help
 
-run, check, demo and version take --json. Flags go before the prompt; gatehouse
-run -h lists them. docs/configuration.md describes the configuration file and
-the exit codes.
+Most commands take --json and -h. Flags of run go before the prompt.
+docs/configuration.md describes the configuration file and the exit codes.
 `
 
 // fail reports err and returns code.

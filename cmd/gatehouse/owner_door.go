@@ -13,6 +13,7 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/engine"
 	"github.com/gatehouse-mcp/gatehouse/engine/door"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+	"github.com/gatehouse-mcp/gatehouse/guard"
 )
 
 // doorFolder is where servers put the sockets at which their owner answers.
@@ -28,7 +29,7 @@ func openDoor(s *settings, logger *slog.Logger) ownersDoor {
 		logger.Warn("no door for approvals", "problem", "there is no state folder (a home folder, or XDG_STATE_HOME); gatehouse approve cannot reach this server")
 		return ownersDoor{}
 	}
-	d, err := door.Listen(doorFolder(s.stateFolder))
+	d, err := door.Listen(doorFolder(s.stateFolder), guard.PID())
 	if err != nil {
 		logger.Warn("no door for approvals", "problem", err)
 		return ownersDoor{}

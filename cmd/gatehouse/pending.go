@@ -37,7 +37,7 @@ func (c *command) pending(ctx context.Context, args []string) int {
 		err = fmt.Errorf("pending takes no argument, got %q", f.Arg(0))
 	}
 	if err == nil {
-		err = c.notNested("pending")
+		err = c.unmarked("pending")
 	}
 	if err != nil {
 		return c.failUsage(err)

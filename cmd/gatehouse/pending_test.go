@@ -83,7 +83,7 @@ func (oneQuestion) Pending() []door.Question {
 func TestPendingBesideABrokenServer(t *testing.T) {
 	state := t.TempDir()
 	folder := doorFolder(environment{"HOME=" + state, "XDG_STATE_HOME=" + state}.stateFolder())
-	good, err := door.Listen(folder)
+	good, err := door.Listen(folder, 0)
 	if err != nil {
 		t.Skipf("no Unix sockets here: %v", err)
 	}

@@ -39,7 +39,7 @@ func (s *settings) policyOptions(logger *slog.Logger) (policy.Options, error) {
 	o := policy.Options{
 		Profile: s.profile, Paths: without(s.policyPaths, s.orgPaths), Data: data, Org: s.orgPaths, OrgData: orgData,
 		DefaultEffect: s.defaultEffect, Grants: s.grants,
-		Protected: s.protected(), Home: s.home, Logger: logger, Redaction: &s.redaction.options,
+		Protected: s.protected(), Secret: s.secret(), Home: s.home, Logger: logger, Redaction: &s.redaction.options,
 		ServerID: cmp.Or(s.server, serverID), Version: readVersion().Version, Deadline: cmp.Or(s.deadline, decisionTime),
 	}
 	if s.decisions != nil { // an interface that holds a nil pointer is not nil

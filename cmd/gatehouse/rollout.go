@@ -32,6 +32,9 @@ type rollout struct {
 	// loaded is told which configuration and policies are in force, by their digests,
 	// at the start and after each reload; nil: nobody wants to know.
 	loaded func(ctx context.Context, config, revision, digest string)
+	// refused is told of a configuration (config) or policies that were to be loaded
+	// and could not be; nil: nobody wants to know.
+	refused func(ctx context.Context, config bool, err error)
 
 	policies, configuration watch.Files
 

@@ -91,7 +91,7 @@ func (r *rollout) replace(ctx context.Context, reread func() (*settings, error),
 	r.configuration.Reset(r.start.looked, policyExt) // before it is read, as always
 	fresh, err := reread()
 	if err != nil {
-		return nil, err
+		return nil, r.refuse(ctx, true, err)
 	}
 	restarts := changedKeys(r.start.config, fresh.config)
 	if slices.Contains(strictProfiles, fresh.profile) != slices.Contains(strictProfiles, r.start.profile) {
@@ -104,7 +104,7 @@ func (r *rollout) replace(ctx context.Context, reread func() (*settings, error),
 	old, fetching := r.source, r.fetching
 	source, err := r.reopen(ctx, fresh, asked)
 	if err != nil {
-		return nil, err
+		return nil, r.refuse(ctx, false, err)
 	}
 	r.source = source
 	err = r.live.Reload(ctx, func(ctx context.Context) (*policy.Set, error) {
@@ -114,11 +114,19 @@ func (r *rollout) replace(ctx context.Context, reread func() (*settings, error),
 		if r.source != old {
 			r.source, r.fetching = old, fetching
 		}
-		return nil, err
+		return nil, r.refuse(ctx, false, err)
 	}
 	r.settings = fresh
 	r.tellLoaded(ctx)
 	return restarts, nil
+}
+
+// refuse tells why something was not loaded.
+func (r *rollout) refuse(ctx context.Context, config bool, err error) error {
+	if r.refused != nil {
+		r.refused(ctx, config, err)
+	}
+	return err
 }
 
 // reopen looks for a new bundle where that costs no more than reading a file, or

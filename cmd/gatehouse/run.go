@@ -32,7 +32,7 @@ func (c *command) runSession(ctx context.Context, args []string) int {
 	}
 	logger := newLogger(c.stderr, slog.LevelWarn)
 	warnUnguarded(logger)
-	st, err := openState(s, logger)
+	st, err := openState(ctx, s, logger)
 	if err != nil {
 		return c.failUsage(err)
 	}

@@ -29,7 +29,7 @@ func (c *command) serve(ctx context.Context, args []string) int {
 	if err != nil {
 		return c.failUsage(err)
 	}
-	st, err := openState(s, logger)
+	st, err := openState(ctx, s, logger)
 	if err != nil {
 		return c.failUsage(err)
 	}

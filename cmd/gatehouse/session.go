@@ -15,7 +15,7 @@ that have ended.
 
   gatehouse session list       newest first; --all, --json
   gatehouse session show ID    what happened in one; --full, --json
-  gatehouse session tail ID    the same while it happens; -n LINES, --wait, --json
+  gatehouse session tail ID    the same while it happens; -n EVENTS, --wait, --json
 
 ID is an id, its beginning, or last. Each takes --config and -h. Exit codes: 0 done,
 1 there is no such session, or it cannot be read, 2 the command line or the
@@ -116,18 +116,27 @@ func (c *command) kept(o *sessionOptions) (event.Store, error) {
 	return openSessions(s)
 }
 
-// withSession opens what is kept, finds the session asked for and does the work.
-func (c *command) withSession(name string, args []string, work func(*sessionOptions, event.Store, keptSession) error) int {
+// openKept reads the flags of a command and opens what is kept. Without a store the
+// command is at its end, with code.
+func (c *command) openKept(name string, args []string) (o *sessionOptions, store event.Store, code int) {
 	o, err := c.parseSession(name, args)
 	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
+		return nil, nil, exitOK
+	}
+	if err == nil {
+		store, err = c.kept(o)
 	}
 	if err != nil {
-		return c.failUsage(err)
+		return nil, nil, c.failUsage(err)
 	}
-	store, err := c.kept(o)
-	if err != nil {
-		return c.failUsage(err)
+	return o, store, exitOK
+}
+
+// withSession opens what is kept, finds the session asked for and does the work.
+func (c *command) withSession(name string, args []string, work func(*sessionOptions, event.Store, keptSession) error) int {
+	o, store, code := c.openKept(name, args)
+	if store == nil {
+		return code
 	}
 	defer store.Close()
 	s, err := c.pick(store, o.id)

@@ -1,40 +1,21 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
 	"path/filepath"
-	"strings"
-	"text/tabwriter"
 	"time"
 )
 
 // listed is how many sessions list shows without --all.
 const listed = 20
 
-// Widths of the table, in characters.
-const (
-	folderWidth = 32
-	clientWidth = 16
-	promptWidth = 48
-)
-
 // sessionList shows what is kept, one line a session.
 func (c *command) sessionList(_ context.Context, args []string) int {
-	o, err := c.parseSession("list", args)
-	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
-	}
-	if err != nil {
-		return c.failUsage(err)
-	}
-	store, err := c.kept(o)
-	if err != nil {
-		return c.failUsage(err)
+	o, store, code := c.openKept("list", args)
+	if store == nil {
+		return code
 	}
 	defer store.Close()
 	all := c.sessions(store)
@@ -67,19 +48,6 @@ func (c *command) listObjects(all []keptSession) int {
 	return exitOK
 }
 
-func (c *command) listTable(all []keptSession, short int) {
-	t := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tSTATE\tAGE\tTURNS\tCOST\tFOLDER\tCLIENT\tPROMPT")
-	now := time.Now()
-	for _, s := range all {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t$%.2f\t%s\t%s\t%s\n",
-			escapeControl(s.ID[:min(short, len(s.ID))]), escapeControl(s.word()), oneUnit(now.Sub(s.Updated)), s.Turns, s.CostUSD,
-			cutLeft(escapeControl(c.env.shortened(s.Cwd)), folderWidth), cmp.Or(cut(escapeControl(s.Client), clientWidth), "-"),
-			cut(escapeControl(strings.Join(strings.Fields(s.Title), " ")), promptWidth))
-	}
-	t.Flush() // an error is stdout's, which keeps it
-}
-
 // word is the state for people.
 func (s keptSession) word() string {
 	switch {
@@ -102,14 +70,6 @@ func oneUnit(d time.Duration) string {
 		return fmt.Sprintf("%dh", int(d.Hours()))
 	}
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
-
-// cutLeft shortens s to width and keeps its end, which tells folders apart.
-func cutLeft(s string, width int) string {
-	if runes := []rune(s); len(runes) > width {
-		return "…" + string(runes[len(runes)-width+1:])
-	}
-	return s
 }
 
 // shortened writes the home folder as ~.

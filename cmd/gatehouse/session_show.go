@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gatehouse-mcp/gatehouse/engine"
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 )
 
@@ -23,6 +24,9 @@ func (c *command) sessionShow(_ context.Context, args []string) int {
 		}
 		if v.ended(s); s.busy() && !o.json {
 			fmt.Fprintf(c.stdout, "\nIt goes on: gatehouse session tail %.*s\n", minShort, s.ID)
+		}
+		if s.Live && s.State == engine.Waiting.String() && !o.json {
+			fmt.Fprintln(c.stdout, "What it waits for, and how to answer: gatehouse pending")
 		}
 		return nil
 	})

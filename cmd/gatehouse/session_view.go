@@ -72,6 +72,9 @@ func (v *keptView) one(e event.Event) {
 	case event.PermissionAsked:
 		v.open[p.RequestID] = p.Summary
 	case event.PermissionResult:
+		if v.about = ""; len(p.Input) == 0 { // of a question that a restart ended
+			v.about = v.open[p.RequestID]
+		}
 		delete(v.open, p.RequestID)
 	}
 	if v.json {
@@ -86,7 +89,7 @@ func (v *keptView) one(e event.Event) {
 	if v.full {
 		v.rest(e, p.payload)
 	}
-	if e.Type.Terminal() {
+	if e.Type.Terminal() && (e.Type != event.Error || p.NumTurns > 0) { // else its text says all
 		v.line(e.Timestamp, "●", fmt.Sprintf("turn ended after %s, $%.4f in all, %s", plural(p.NumTurns, "model turn"), p.TotalCostUSD,
 			(time.Duration(p.DurationMS)*time.Millisecond).Round(time.Millisecond)))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/engine"
 	"github.com/gatehouse-mcp/gatehouse/engine/audit"
 	"github.com/gatehouse-mcp/gatehouse/engine/cli"
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/journal"
 	"github.com/gatehouse-mcp/gatehouse/guard"
 	"github.com/gatehouse-mcp/gatehouse/internal/instance"
@@ -28,7 +30,7 @@ type state struct {
 	journal   *journal.Journal   // nil: sessions live and end in memory
 	audit     *audit.Log         // nil: nothing is recorded
 
-	opened func() error // waits for journal and audit log, which are opened beside the policies
+	opened func() error // waits for journal, audit log and sweep, which go on beside the policies
 
 	config, policy string // digests of what is in force, as recorded; used by one goroutine at a time
 }
@@ -36,7 +38,7 @@ type state struct {
 // openState makes and locks the folder of this run, and begins to open the rest:
 // that waits for the disk, and policies for the processor. An error, here or of
 // opened, says what stands in the way and what would change that.
-func openState(s *settings, logger *slog.Logger) (*state, error) {
+func openState(ctx context.Context, s *settings, logger *slog.Logger) (*state, error) {
 	if err := s.homeless(); err != nil {
 		return nil, err
 	}
@@ -47,13 +49,20 @@ func openState(s *settings, logger *slog.Logger) (*state, error) {
 		return nil, err
 	}
 	s.server = st.id
+	var swept sync.WaitGroup
+	swept.Go(func() { strays.SweepDead(s.stateFolder, logger) }) // ends by itself; opened waits for it
 	st.opened = sync.OnceValue(func() error {
-		if err := st.openJournal(s); err != nil {
-			return err
+		err := st.openJournal(s)
+		if err == nil {
+			err = st.openAudit(s)
 		}
-		return st.openAudit(s)
+		if err == nil {
+			st.configured(ctx, s.configDigest)
+		}
+		swept.Wait() // a session that is resumed must not meet what is left of it
+		return err
 	})
-	go st.opened() // ends when both are open; close waits for it
+	go st.opened() // ends when all is open; close waits for it
 	return st, nil
 }
 
@@ -70,7 +79,6 @@ func (st *state) openInstance(s *settings) (err error) {
 		st.logger.Warn("processes are not noted on disk", "problem", "there is no state folder (a home folder, or XDG_STATE_HOME); what a crash leaves behind is not found by the next start")
 		return nil
 	}
-	strays.SweepDead(s.stateFolder, st.logger) // before this run starts anything itself
 	if st.instance, err = instance.Open(s.stateFolder); err != nil {
 		return err
 	}
@@ -130,20 +138,48 @@ func (st *state) with(o engine.Options) engine.Options {
 // are not those of before. What cannot be recorded is told; calls are denied then
 // until it can.
 func (st *state) inForce(ctx context.Context, config, revision, digest string) {
-	if st == nil || st.audit == nil {
+	if st == nil {
 		return
 	}
-	var err error
-	if st.config != config {
-		st.config = config
-		err = st.audit.SetConfig(ctx, config)
-	}
-	if st.policy != digest {
+	st.configured(ctx, config)
+	if st.audit != nil && st.policy != digest {
 		st.policy = digest
-		err = errors.Join(err, st.audit.SetPolicy(ctx, revision, digest))
+		st.tell(ctx, st.audit.SetPolicy(ctx, revision, digest))
 	}
+}
+
+// configured is the half of inForce that a start knows before its policies.
+func (st *state) configured(ctx context.Context, digest string) {
+	if st.audit != nil && st.config != digest {
+		st.config = digest
+		st.tell(ctx, st.audit.SetConfig(ctx, digest))
+	}
+}
+
+func (st *state) tell(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
 		st.logger.Error("audit log", "error", err)
+	}
+}
+
+// refused makes what records that a configuration or policies could not be loaded.
+// What decides stays what it was, and so do the digests of records. The text may
+// quote a file, so its secrets are covered.
+func (st *state) refused(cover event.Redactor) func(context.Context, bool, error) {
+	return func(ctx context.Context, config bool, failed error) {
+		if st == nil || st.audit == nil {
+			return
+		}
+		kind, old := audit.PolicyLoad, st.policy
+		if config {
+			kind, old = audit.ConfigLoad, st.config
+		}
+		given, err := json.Marshal(map[string]string{"old": old, "error": clipped(failed)})
+		detail, _, covered := event.Redact(context.WithoutCancel(ctx), []event.Redactor{cover}, event.Payload{Sink: event.SinkAudit, Kind: event.Notice, Data: given})
+		if err != nil || !covered {
+			detail = json.RawMessage(`{"error":"[withheld]"}`)
+		}
+		st.audit.Note(audit.Record{Kind: kind, Detail: detail})
 	}
 }
 

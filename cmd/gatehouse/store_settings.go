@@ -14,6 +14,9 @@ type storeConfig struct {
 	SessionMegabytes int    `toml:"session_megabytes"`
 }
 
+// journalName is the folder of sessions in the state folder.
+const journalName = "journal"
+
 // storeSettings are those of the store after they were checked.
 type storeSettings struct {
 	off          bool
@@ -51,7 +54,7 @@ func (c *checker) store(stateFolder string) storeSettings {
 		c.fail("store.session_megabytes", "%d is more than all sessions together may have, store.max_megabytes = %d", d.SessionMegabytes, d.MaxMegabytes)
 	}
 	if !s.off {
-		s.dir = c.placed("store.dir", d.Dir, stateFolder, "journal")
+		s.dir = c.placed("store.dir", d.Dir, stateFolder, journalName)
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -56,7 +57,7 @@ func (v *view) text(e event.Event) {
 }
 
 func (v *view) decision(e event.Event, p payload) {
-	call := describe(p.ToolName, p.Input)
+	call := cmp.Or(v.about, describe(p.ToolName, p.Input))
 	if p.Behavior == "allow" {
 		if p.Source == "policy" {
 			v.tally.allowed = append(v.tally.allowed, call)

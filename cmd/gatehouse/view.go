@@ -19,6 +19,7 @@ type view struct {
 	full   bool         // nothing is shortened or left out
 	cursor atomic.Int64 // of the next event to show
 	tally  tally
+	about  string // what a result decides whose event does not say; empty: it does
 }
 
 // tally counts what the demo sums up.
