@@ -123,7 +123,7 @@ func storeRefusal(id string, err error) error {
 	case ok:
 		return typed
 	case errors.Is(err, event.ErrLocked):
-		return Errorf(SessionBusy, "session %s is kept by another gatehouse server; continue it there, end it there, or fork it: %w", id, err)
+		return Errorf(SessionBusy, "session %s is kept by another gatehouse server; continue it there, end it there, or fork it", id)
 	}
 	return unstored(err)
 }

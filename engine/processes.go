@@ -40,5 +40,5 @@ func (p *processes) room() error {
 }
 
 func (p *processes) full() error {
-	return Errorf(Limit, "%d CLIs run already, as many as the limit on open files allows (ulimit -n), or Options.MaxProcesses; wait until some are idle ([limits] warm_ttl ends them), cancel sessions, or raise the limit and start the server again", p.most)
+	return Errorf(Limit, "the limit on open files (ulimit -n) leaves room for %d CLIs at once, and they run already; wait until one is idle ([limits] warm_ttl ends it), cancel sessions, or raise the limit and start the server again", p.most)
 }

@@ -54,6 +54,8 @@ const (
 	keptParams = 16 << 10 // of the options; over it the long ones are left out
 	keptTitle  = 120
 	keptPrompt = 64 << 10 // of the prompt; a longer one gives no title
+	keptTools  = 64 << 10 // of the names of tools; the rest is left out
+	keptText   = 1 << 10  // of a text that the CLI tells; a longer one is left out
 )
 
 // sessionRecord is the session as it stands.
@@ -69,8 +71,8 @@ func (s *Session) sessionRecord() event.SessionRecord {
 		state = s.before // a resume token goes on from there
 	}
 	k := keptState{
-		Params: s.keeping.params, Caller: s.caller, Model: s.info.Model, Mode: s.mode, Version: s.info.CLIVersion,
-		Tools: s.info.Tools, ToolUse: s.info.LastToolUseID, Warnings: s.info.Warnings, Result: s.resultID,
+		Params: s.keeping.params, Caller: s.caller, Model: short(s.info.Model), Mode: s.mode, Version: short(s.info.CLIVersion),
+		Tools: keptNames(s.info.Tools), ToolUse: short(s.info.LastToolUseID), Warnings: s.info.Warnings, Result: s.resultID,
 		Started: s.started, Abandoned: s.abandoned, Prompt: s.prompt, Taint: taint,
 		BusyFrom: s.busyFrom, Open: slices.SortedFunc(maps.Values(s.untold), byRequest),
 	}
@@ -124,6 +126,25 @@ func (s *Session) title(prompt string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:keptTitle], "") + "…"
+}
+
+// keptNames are the first of the names, as many as keptTools allows.
+func keptNames(names []string) []string {
+	size := 0
+	for i, n := range names {
+		if size += len(n) + 3; size > keptTools {
+			return names[:i]
+		}
+	}
+	return names
+}
+
+// short is a text unless it is too long for a record.
+func short(text string) string {
+	if len(text) > keptText {
+		return ""
+	}
+	return text
 }
 
 // toolNameForm is what a record shows as a tool's name.

@@ -69,8 +69,10 @@ type Log struct {
 	retaining   sync.Mutex // one at a time
 	writer      *writer
 	unlock      func()
-	rotated     chan struct{} // a segment was begun
-	closeErr    error         // set before ended is closed
+	rotated     chan struct{} // a segment was begun, or a first session
+
+	firstSession sync.Once
+	closeErr     error // set before ended is closed
 }
 
 var _ Recorder = (*Log)(nil)
@@ -149,6 +151,9 @@ func (l *Log) Record(ctx context.Context, r Record) error {
 	}
 	if l.isClosing() {
 		return ErrClosed
+	}
+	if r.Kind == SessionStart { // a short run might end before its first minute
+		l.firstSession.Do(l.retainSoon)
 	}
 	l.queuedBytes.Add(int64(len(e.body)))
 	select {

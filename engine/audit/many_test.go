@@ -157,3 +157,35 @@ func BenchmarkRetain(b *testing.B) {
 		}
 	}
 }
+
+// A run that ends within a minute removes what is due, too, if it had a session.
+func TestRetentionWithTheFirstSession(t *testing.T) {
+	r := newRig(t)
+	idleLogs(t, r.root, 3)
+	files, err := filepath.Glob(filepath.Join(Servers(r.root), "*", logName, "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	year := time.Now().Add(-500 * 24 * time.Hour)
+	for _, file := range files {
+		if err := os.Chtimes(file, year, year); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.boot = "20270101T000000Z-0000000a"
+	r.options.Retention = Retention{Root: r.root}
+	l := r.open(t)
+	defer closeLog(t, l)
+	record(t, l, Record{Kind: SessionStart, Session: "s"})
+	deadline := time.Now().Add(2 * time.Minute)
+	for {
+		left, err := Logs(r.root)
+		if err == nil && len(left) == 1 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d logs are left, %v", len(left), err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

@@ -22,10 +22,18 @@ const (
 	defaultMaxBytes = 1 << 30
 	defaultMaxAge   = 400 * 24 * time.Hour
 	retainFirst     = time.Minute // after the start, and after a pass that left something
-	retainEvery     = time.Hour   // and when a segment is full
+	retainEvery     = time.Hour   // and with the first session, and when a segment is full
 	retainPause     = time.Second // at least, between two passes
 	maxRemoved      = 256         // files of one pass: each is a record, and the queue has an end
 )
+
+// retainSoon has [Log.retain] look now.
+func (l *Log) retainSoon() {
+	select {
+	case l.rotated <- struct{}{}:
+	default: // it will, anyway
+	}
+}
 
 // retain removes what is due, until the log is closed.
 func (l *Log) retain() {

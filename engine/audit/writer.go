@@ -219,10 +219,7 @@ func (w *writer) prepare() error {
 	}
 	if w.file != nil {
 		w.file.Close() // all of it was written, and synced where that is wanted
-		select {
-		case w.log.rotated <- struct{}{}:
-		default:
-		}
+		w.log.retainSoon()
 	}
 	w.file, w.size = next, 0
 	if !w.log.options.NoSync {
