@@ -116,11 +116,11 @@ func TestForwardedSignals(t *testing.T) {
 	}
 }
 
-// A signal that was ignored when the guard started, as under nohup, stays so.
+// A signal that was ignored when the guard started stays so.
 func TestIgnoredSignal(t *testing.T) {
 	cmd := command(t)
-	g := startGuarded(t, exec.Command("sh", "-c", `trap "" HUP; exec "$0" serve wait`, cmd.Path))
-	g.cmd.Process.Signal(syscall.SIGHUP)
+	g := startGuarded(t, exec.Command("sh", "-c", `trap "" QUIT; exec "$0" serve wait`, cmd.Path))
+	g.cmd.Process.Signal(syscall.SIGQUIT)
 	io.WriteString(g.in, "hello\n")
 	if got := g.line(); got != "read hello" {
 		t.Errorf("%q", got)
@@ -129,6 +129,18 @@ func TestIgnoredSignal(t *testing.T) {
 	if code := g.code(); code != 0 {
 		t.Errorf("code %d", code)
 	}
+}
+
+// Under nohup SIGHUP still tells a server to read its files again.
+func TestHangupUnderNohup(t *testing.T) {
+	cmd := command(t)
+	g := startGuarded(t, exec.Command("sh", "-c", `trap "" HUP; exec "$0" serve wait`, cmd.Path))
+	g.cmd.Process.Signal(syscall.SIGHUP)
+	if got := g.line(); got != "got hangup" {
+		t.Errorf("%q", got)
+	}
+	g.in.Close()
+	g.code()
 }
 
 // The guard holds neither end of the client's streams open.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package crashtest
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -30,7 +31,6 @@ const (
 // their sessions write events, put calls to the policies and ask the client.
 // What the client was told by one, the next one has to tell again.
 func TestCrashLoop(t *testing.T) {
-	t.Parallel() // most of it is waiting
 	rounds := crashRounds
 	if testing.Short() {
 		rounds = 20
@@ -58,6 +58,7 @@ func TestCrashLoop(t *testing.T) {
 // crashWorld is the folder of a test: a home, a project, a state folder.
 type crashWorld struct {
 	dir, project, state string
+	program             string // gatehouse, as go build makes it
 	env                 []string
 }
 
@@ -92,7 +93,12 @@ func newCrashWorld(t *testing.T) *crashWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := fmt.Sprintf("cli.executable = \"scripted-cli\"\ncli.args = [%q]\nlimits.max_questions = 10000\n", "--scenario="+scenario)
+	w.program = filepath.Join(dir, "gatehouse")
+	if out, err := exec.Command("go", "build", "-o", w.program, "..").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	// The program also plays the CLI: the command that demo uses.
+	config := fmt.Sprintf("cli.executable = %q\ncli.args = [\"scripted-cli\", %q]\nlimits.max_questions = 10000\n", w.program, "--scenario="+scenario)
 	for name, text := range map[string]string{scenario: string(raw), filepath.Join(dir, "config", "gatehouse", "gatehouse.toml"): config} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

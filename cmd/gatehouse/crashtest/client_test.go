@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package crashtest
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,7 +61,7 @@ type crashAnswer struct {
 // serve starts a server and returns when it has answered.
 func (w *crashWorld) serve(t *testing.T) *crashServer {
 	t.Helper()
-	s := &crashServer{process: exec.Command("gatehouse", "serve", "--cwd", w.project), gone: make(chan struct{}), waiting: map[int]chan crashAnswer{}}
+	s := &crashServer{process: exec.Command(w.program, "serve", "--cwd", w.project), gone: make(chan struct{}), waiting: map[int]chan crashAnswer{}}
 	s.process.Dir, s.process.Env = w.project, w.env
 	log, err := os.OpenFile(filepath.Join(w.dir, "stderr"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -351,4 +352,24 @@ func processesNaming(text string) (pids []int) {
 		}
 	}
 	return pids
+}
+
+// childrenOf lists the children of a process, the oldest first.
+func childrenOf(pid int) (children []int) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err == nil || runtime.GOOS == "linux" {
+		for _, word := range strings.Fields(string(text)) {
+			child, _ := strconv.Atoi(word)
+			children = append(children, child)
+		}
+		return children
+	}
+	list, _ := exec.Command("ps", "-A", "-o", "pid=,ppid=").Output()
+	for line := range strings.Lines(string(list)) {
+		if f := strings.Fields(line); len(f) == 2 && f[1] == strconv.Itoa(pid) {
+			child, _ := strconv.Atoi(f[0])
+			children = append(children, child)
+		}
+	}
+	return children
 }
