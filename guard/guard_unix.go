@@ -34,7 +34,6 @@ func stand(terminal bool) (code int, err error) {
 		signal.Reset()
 		return 0, fmt.Errorf("guard: %w", err)
 	}
-	heedHangups(signals, terminal)
 	go pass(signals, server, terminal) // lives as long as the guard
 	leaveStreams()
 	status := await(server)

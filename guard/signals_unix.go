@@ -23,9 +23,9 @@ var (
 )
 
 // listen takes the signals that would end the guard before the server; those
-// that were ignored at its start stay ignored, in the server too, but for what
-// heedHangups is about.
-func listen(terminal bool) chan os.Signal {
+// that were ignored at its start stay ignored, in the server too. SIGHUP does not:
+// also under nohup it is the word for a server to read its files again.
+func listen(terminal bool) <-chan os.Signal {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, syscall.SIGPIPE) // its last words may find nobody
 	caught := forwarded
@@ -33,20 +33,11 @@ func listen(terminal bool) chan os.Signal {
 		caught = append(slices.Clip(caught), jobControl...)
 	}
 	for _, s := range caught {
-		if !signal.Ignored(s) {
+		if !signal.Ignored(s) || s == syscall.SIGHUP && !terminal {
 			signal.Notify(signals, s)
 		}
 	}
 	return signals
-}
-
-// heedHangups takes SIGHUP also where it was ignored, as under nohup: it is the
-// word for a server to read its files again. Called after the server was started,
-// which then ignores it until it can heed it.
-func heedHangups(signals chan os.Signal, terminal bool) {
-	if !terminal {
-		signal.Notify(signals, syscall.SIGHUP)
-	}
 }
 
 // pass hands signals on to the server.

@@ -17,10 +17,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// leakChecked fails where tests leave goroutines behind.
+// leakChecked fails where tests leave goroutines behind. The spawner is permanent,
+// and TestConversationEnds is about calls that never end.
 type leakChecked struct{ *testing.M }
 
-func (m leakChecked) Run() int { return testleak.Run(m.M, "cli.init.func") }
+func (m leakChecked) Run() int { return testleak.Run(m.M, "cli.init.func", "TestConversationEnds") }
 
 // TestMain lets the test binary play four programs: the command under test,
 // the scripted CLI that it starts, one that calls the model's API besides, and
