@@ -29,6 +29,7 @@ var rooms = map[string]room{
 	"internal/spelling": {},
 	"internal/testcli":  {}, // for tests only
 	"internal/testleak": {}, // for tests only
+	"internal/testproc": {}, // the same
 	"internal/unseen":   {},
 	"internal/filelock": {},
 	"internal/lineage":  {},

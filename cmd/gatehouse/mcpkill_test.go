@@ -8,18 +8,17 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/testproc"
 )
 
 // kill ends the server as kill -9 does: no word to anybody. What the client has
 // started is its guard, where there is one, which ends as its server did.
 func (c *client) kill() error {
 	pid := c.server.Process.Pid
-	if children := childrenOf(pid); len(children) > 0 {
+	if children := testproc.ChildrenOf(pid); len(children) > 0 {
 		pid = children[0] // a guard adopts others only after its server
 	}
 	process, err := os.FindProcess(pid)
@@ -27,26 +26,6 @@ func (c *client) kill() error {
 		return err
 	}
 	return c.end(process.Kill)
-}
-
-// childrenOf lists the children of a process, the oldest first.
-func childrenOf(pid int) (children []int) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err == nil || runtime.GOOS == "linux" {
-		for _, word := range strings.Fields(string(text)) {
-			child, _ := strconv.Atoi(word)
-			children = append(children, child)
-		}
-		return children
-	}
-	list, _ := exec.Command("ps", "-A", "-o", "pid=,ppid=").Output()
-	for line := range strings.Lines(string(list)) {
-		if f := strings.Fields(line); len(f) == 2 && f[1] == strconv.Itoa(pid) {
-			child, _ := strconv.Atoi(f[0])
-			children = append(children, child)
-		}
-	}
-	return children
 }
 
 // followed is a command that runs while the client goes on.

@@ -187,14 +187,14 @@ func TestListTable(t *testing.T) {
 	c := &command{stdout: &out, env: environment{"HOME=/nowhere/me"}}
 	now := time.Now()
 	c.listTable([]keptSession{
-		{ID: "0123456789", State: "idle", Updated: now.Add(-90 * time.Minute), Turns: 2, CostUSD: 0.126, Cwd: "/nowhere/me/work/app", Client: "cli\x1bent", Title: "Fix\nthe  bug"},
+		{ID: "0123456789", State: "idle", Updated: now.Add(-90 * time.Minute), Turns: 2, CostUSD: 0.126, Cwd: "/nowhere/me/code/app", Client: "cli\x1bent", Title: "Fix\nthe  bug"},
 		{ID: "abcdefghij", State: "running", Live: true, Updated: now, Cwd: "/elsewhere/" + strings.Repeat("x", 40), Title: strings.Repeat("long ", 30)},
 	}, 8)
 	lines := strings.Split(out.String(), "\n")
 	got := [][]string{strings.Fields(lines[0]), strings.Fields(lines[1])}
 	want := [][]string{
 		{"ID", "STATE", "AGE", "TURNS", "COST", "FOLDER", "CLIENT", "PROMPT"},
-		{"01234567", "idle", "1h", "2", "$0.13", "~/work/app", `cli\x1bent`, "Fix", "the", "bug"},
+		{"01234567", "idle", "1h", "2", "$0.13", "~/code/app", `cli\x1bent`, "Fix", "the", "bug"},
 	}
 	for i := range want {
 		if !slices.Equal(got[i], want[i]) {

@@ -12,13 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/testproc"
 )
 
 // crashServer is a server that is about to be killed, as its client has it.
@@ -87,7 +88,7 @@ func (w *crashWorld) serve(t *testing.T) *crashServer {
 	}
 	io.WriteString(s.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
 	s.pid = s.process.Process.Pid
-	if children := childrenOf(s.pid); len(children) > 0 {
+	if children := testproc.ChildrenOf(s.pid); len(children) > 0 {
 		s.pid = children[0]
 	}
 	return s
@@ -352,24 +353,4 @@ func processesNaming(text string) (pids []int) {
 		}
 	}
 	return pids
-}
-
-// childrenOf lists the children of a process, the oldest first.
-func childrenOf(pid int) (children []int) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err == nil || runtime.GOOS == "linux" {
-		for _, word := range strings.Fields(string(text)) {
-			child, _ := strconv.Atoi(word)
-			children = append(children, child)
-		}
-		return children
-	}
-	list, _ := exec.Command("ps", "-A", "-o", "pid=,ppid=").Output()
-	for line := range strings.Lines(string(list)) {
-		if f := strings.Fields(line); len(f) == 2 && f[1] == strconv.Itoa(pid) {
-			child, _ := strconv.Atoi(f[0])
-			children = append(children, child)
-		}
-	}
-	return children
 }
