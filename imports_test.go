@@ -71,12 +71,21 @@ var rooms = map[string]room{
 		ours:    []string{"engine/admission", "engine/permission", "policy"},
 		outside: []string{"github.com/open-policy-agent/opa"},
 	},
+	"plugins": {
+		ours: []string{
+			"engine/admission", "engine/event", "engine/permission", "internal/private", "internal/rawjson", "internal/regular", "plugins/module",
+		},
+		outside: []string{"github.com/tetratelabs/wazero"},
+	},
+	"plugins/module":          {},
+	"plugins/pdk":             {},
+	"internal/testwasm":       {}, // for tests only: builds modules
 	"cmd/gatehouse/crashtest": {}, // holds nothing but tests
 	"examples/client":         {outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"cmd/gatehouse": {
 		ours: []string{
 			"engine", "engine/admission", "engine/audit", "engine/cli", "engine/journal", "guard", "internal/instance", "internal/lineage", "internal/private", "internal/strays", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver",
-			"engine/permission", "filter", "internal/regular", "internal/spelling", "internal/unseen", "engine/door", "internal/watch", "policy", "policy/author", "policy/bundle", "policy/corpus", "policy/decisionlog", "policy/facts", "redact",
+			"engine/permission", "filter", "internal/regular", "internal/spelling", "internal/unseen", "engine/door", "internal/watch", "policy", "plugins", "plugins/module", "plugins/pdk", "policy/author", "policy/bundle", "policy/corpus", "policy/decisionlog", "policy/facts", "redact",
 		},
 		outside: []string{"github.com/BurntSushi/toml"},
 	},

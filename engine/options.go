@@ -35,6 +35,14 @@ type Options struct {
 	Admission []admission.Decider // none: every start is denied
 	Redactors []event.Redactor
 
+	Annotators          []permission.Annotator // plugins, heard before Deciders
+	AdmissionAnnotators []admission.Annotator  // heard before Admission, of starts, forks, resumes and replies
+	Observers           []event.Observer       // told of every event of a session but partial ones
+
+	// OutputPlugin says whether a plugin sees the output of tools now, which the
+	// obligation run_plugin demands. nil: none does.
+	OutputPlugin func(name string) bool
+
 	// OnExposedSecret is for a secret in the error of a failed call, which cannot be
 	// covered before the model reads it. Empty: ReportExposed.
 	OnExposedSecret Exposure

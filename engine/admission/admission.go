@@ -53,6 +53,9 @@ type Request struct {
 	Session permission.Session // the session it is about, as its calls are judged; the zero value for Start and List
 	Target  Target             // that session as a caller sees it; the zero value for Start and List
 	Load    Load
+
+	// Annotations are what plugins said of the request; the engine sets them.
+	Annotations []permission.Annotation
 }
 
 // Target is the session a request is about.
@@ -110,4 +113,10 @@ type Approval struct {
 // Decider grants or refuses. Anything but Allow refuses; an error refuses.
 type Decider interface {
 	Admit(ctx context.Context, r Request) (permission.Decision, error)
+}
+
+// Annotator is [permission.Annotator] for requests. An Ask of its is a refusal:
+// nobody is asked about a start.
+type Annotator interface {
+	AnnotateAdmission(ctx context.Context, r Request) []permission.Annotation
 }

@@ -13,8 +13,9 @@ import (
 
 // Chain judges a call by several deciders; the strictest answer wins.
 type Chain struct {
-	Deciders []Decider
-	Default  Effect // when nobody spoke; anything looser than Ask counts as Ask
+	Deciders   []Decider
+	Default    Effect      // when nobody spoke; anything looser than Ask counts as Ask
+	Annotators []Annotator // heard before the deciders, of each input that is judged
 }
 
 // Decide is total: it never fails and never returns Abstain. All deciders run

@@ -77,6 +77,9 @@ type Request struct {
 	Blocked   string          // the path the CLI names as the reason it asks, may be empty
 	Caller    Caller
 	Session   Session
+
+	// Annotations are what plugins said of the call; the chain sets them.
+	Annotations []Annotation
 }
 
 // Agent is what is known of a sub-agent.
@@ -196,6 +199,7 @@ type Decision struct {
 	DecisionID   string            `json:"decision_id,omitempty"` // of the decision log
 	Diagnostics  []string          `json:"diagnostics,omitempty"`
 	Took         time.Duration     `json:"-"` // to judge, by all deciders; set by the engine
+	Plugins      []Annotation      `json:"-"` // what plugins said of the call, of the input that would run; set by the chain
 }
 
 // Message is the text the model reads when the call does not run.

@@ -86,7 +86,7 @@ func TestChain(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			d := Chain{c.deciders, c.fallback}.Decide(context.Background(), Request{Input: json.RawMessage(`{"x":1}`)})
+			d := Chain{Deciders: c.deciders, Default: c.fallback}.Decide(context.Background(), Request{Input: json.RawMessage(`{"x":1}`)})
 			if d.Effect != c.effect || d.Rule != c.rule {
 				t.Errorf("decision = %s by %q, want %s by %q", d.Effect, d.Rule, c.effect, c.rule)
 			}
