@@ -73,7 +73,7 @@ var rooms = map[string]room{
 	},
 	"plugins": {
 		ours: []string{
-			"engine/admission", "engine/event", "engine/permission", "internal/private", "internal/rawjson", "internal/regular", "plugins/module",
+			"engine/admission", "engine/event", "engine/permission", "internal/private", "internal/rawjson", "internal/regular", "internal/unseen", "plugins/module",
 		},
 		outside: []string{"github.com/tetratelabs/wazero"},
 	},
@@ -82,6 +82,14 @@ var rooms = map[string]room{
 	"internal/testwasm":       {}, // for tests only: builds modules
 	"cmd/gatehouse/crashtest": {}, // holds nothing but tests
 	"examples/client":         {outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"internal/testguest":      {}, // for tests only: builds plugins with the tools at hand
+	"examples/plugins":        {}, // holds nothing but tests
+
+	"examples/plugins/calc":               {ours: []string{"plugins/pdk"}},
+	"examples/plugins/cost-guard":         {ours: []string{"plugins/pdk"}},
+	"examples/plugins/internal-hostnames": {ours: []string{"plugins/pdk"}},
+	"examples/plugins/no-force-push":      {ours: []string{"plugins/pdk"}},
+	"examples/plugins/ticket-required":    {ours: []string{"plugins/pdk"}},
 	"cmd/gatehouse": {
 		ours: []string{
 			"engine", "engine/admission", "engine/audit", "engine/cli", "engine/journal", "guard", "internal/instance", "internal/lineage", "internal/private", "internal/strays", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver",

@@ -20,6 +20,8 @@ func (e *Engine) admit(ctx context.Context, s *Session, r admission.Request) err
 		return refusal(string(r.Action), err)
 	case err != nil:
 		return Errorf(PermissionDenied, "%s refused by rule %s: %s: %w", r.Action, d.Rule, d.Reason, err)
+	case d.Effect != permission.Allow && s != nil:
+		return Errorf(PermissionDenied, "%s refused by rule %s: %s", r.Action, d.Rule, s.reasonText(d))
 	case d.Effect != permission.Allow:
 		return Errorf(PermissionDenied, "%s refused by rule %s: %s", r.Action, d.Rule, d.Reason)
 	}
@@ -37,13 +39,26 @@ func (e *Engine) judgeRecorded(ctx context.Context, s *Session, r admission.Requ
 	return d, err
 }
 
-// judgeAdmission returns the first decision that does not allow, or the last
-// one. With an error the decision is a deny.
+// judgeAdmission hears the plugins and asks the deciders. It returns the first
+// decision that does not allow, or the last one, composed with what binds of the
+// plugins. With an error the decision is a deny.
 func (e *Engine) judgeAdmission(ctx context.Context, r admission.Request) (permission.Decision, error) {
-	d := permission.Decision{Effect: permission.Deny, Rule: "engine.no_policy", Reason: "no admission policy is loaded"}
 	r.Caller = callerOf(ctx)
 	r.Load = e.load(r.Caller)
 	r.RunningSessions = r.Load.Sessions
+	said, err := e.annotateAdmission(ctx, r)
+	if err != nil {
+		d := permission.Decision{Effect: permission.Deny, Rule: "engine.panic", Reason: "what hears the plugins panicked", By: "engine"}
+		return boundAdmission(r.Action, d, said), err
+	}
+	r.Annotations = said
+	d, err := e.askAdmission(ctx, r)
+	return boundAdmission(r.Action, d, said), err
+}
+
+// askAdmission asks the deciders.
+func (e *Engine) askAdmission(ctx context.Context, r admission.Request) (permission.Decision, error) {
+	d := permission.Decision{Effect: permission.Deny, Rule: "engine.no_policy", Reason: "no admission policy is loaded"}
 	for _, decider := range e.o.Admission {
 		var err error
 		if d, err = admitOne(ctx, decider, r); err != nil {

@@ -124,7 +124,7 @@ func (s *Session) verdict(ctx context.Context, a Answer, q permission.Question) 
 	}
 	// The policies may have changed while it waited, and the folder by a call beside it.
 	moved := cmp.Or(v.Folder, s.cwd) != cmp.Or(q.Request.Folder, s.cwd)
-	if changed || moved || s.engine.chain.Revision() != q.Decision.Revision {
+	if changed || moved || s.engine.chain.Revision() != q.Decision.InForce() {
 		d, err := s.judgeAgain(ctx, v, q)
 		if err != nil {
 			return v, err
@@ -167,7 +167,7 @@ func (s *Session) judgeAgain(ctx context.Context, v permission.Verdict, q permis
 	case d.Effect == permission.Allow:
 		return d, nil
 	case d.Effect != permission.Ask || len(d.UpdatedInput) > 0:
-		return d, Errorf(PermissionDenied, "%s refused by rule %s: %s", s.whatChanged(v, q), d.Rule, d.Reason)
+		return d, Errorf(PermissionDenied, "%s refused by rule %s: %s", s.whatChanged(v, q), d.Rule, s.reasonText(d))
 	case !s.mayApprove(d.Ask, approver):
 		return d, Errorf(PermissionDenied, "%s refused by rule %s: %w", s.whatChanged(v, q), d.Rule, notApprover(d.Ask, approver))
 	case d.Ask.Quorum > max(q.Decision.Ask.Quorum, 1):
@@ -180,7 +180,7 @@ func (s *Session) whatChanged(v permission.Verdict, q permission.Question) strin
 	switch {
 	case q.Request.Door == permission.DoorForm || !bytes.Equal(v.Input, q.Request.Input):
 		return "updatedInput"
-	case s.engine.chain.Revision() != q.Decision.Revision:
+	case s.engine.chain.Revision() != q.Decision.InForce():
 		return "answer, under the policies that are in force now,"
 	}
 	return "answer, in the folder the call would run in now,"

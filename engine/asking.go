@@ -36,6 +36,7 @@ func (p *process) ask(ctx context.Context, r permission.Request, d permission.De
 	if v.Allow {
 		if v.Judged != nil {
 			d = d.With(*v.Judged)
+			d.Plugins = v.Judged.Plugins // of what runs
 		}
 		answer := p.allow(ctx, shown, v.Input, v.Permissions, d, v.Source, ref)
 		if _, runs := answer.(allowAnswer); runs && v.Judged == nil {
@@ -88,7 +89,7 @@ func (s *Session) open(r permission.Request, d permission.Decision) (permission.
 	s.untell(q)
 	e := s.add(event.Payload{Kind: event.PermissionAsked, Tool: r.Tool}, s.newAction(q, timeout))
 	var shown Action
-	if json.Unmarshal(e.Data, &shown) != nil || shown.RequestID == "" {
+	if json.Unmarshal(e.Data, &shown) != nil || shown.RequestID != q.ID { // withheld, or what names the question was covered
 		shown = Action{Type: "permission", RequestID: q.ID, ToolName: r.Tool, ToolUseID: r.ToolUseID, Summary: "[withheld: redaction ended with an error]", CreatedAt: q.Created, ExpiresAt: q.Deadline}
 	}
 	shown.Redactions, shown.digest = e.Redactions, digest(e.Data)

@@ -83,12 +83,14 @@ func (e *Engine) admissionRecord(ctx context.Context, s *Session, r admission.Re
 	if s != nil {
 		c = s.auditCover()
 	}
-	t, excerpt := recordTexts{Tool: r.Approval.Tool, Rule: d.Rule, Rules: d.Rules, Reason: d.Reason, Input: shown}.covered(c, r.Approval.Tool)
+	given := recordTexts{Tool: r.Approval.Tool, Rule: d.Rule, Rules: d.Rules, Reason: d.Reason, Errors: pluginErrors(d.Plugins), Input: shown}
+	t, excerpt := given.covered(c, r.Approval.Tool)
 	rec := audit.Record{
 		Kind: audit.Admission, Action: string(r.Action), Cwd: r.Cwd, Session: r.SessionID, Principal: principal(callerOf(ctx)),
 		Verdict:    &audit.Verdict{ID: d.DecisionID, Effect: effect.String(), Rule: t.Rule, Reason: t.Reason, Rules: t.Rules, Changed: r.Approval.InputChanged},
 		By:         decidedBy("policy", d),
 		Policy:     policies(admissionPackage, d),
+		Plugins:    auditedPlugins(d.Plugins, t.Errors),
 		EvalMicros: took.Microseconds(), RequestID: r.Approval.RequestID,
 	}
 	if raw != nil {

@@ -112,6 +112,7 @@ func (s *Session) decisionRecord(r *permissionRecord) audit.Record {
 	if r.Source != "policy" && r.Behavior != "allow" {
 		given.Message = r.Message
 	}
+	given.Errors = pluginErrors(o.decision.Plugins)
 	if !o.secret && json.Valid(o.input) {
 		given.Input = o.input
 	}
@@ -123,7 +124,7 @@ func (s *Session) decisionRecord(r *permissionRecord) audit.Record {
 		Verdict: &audit.Verdict{
 			ID: d.DecisionID, Effect: r.Behavior, Rule: t.Rule, Reason: t.Reason, Rules: t.Rules, Obligations: r.Obligations, Changed: r.Changed,
 		},
-		By: decidedBy(r.Source, d), Policy: policies(permissionPackage, d),
+		By: decidedBy(r.Source, d), Policy: policies(permissionPackage, d), Plugins: auditedPlugins(d.Plugins, t.Errors),
 		EvalMicros: d.Took.Microseconds(), RequestID: r.RequestID, ShownDigest: o.shown,
 		Detail: auditDetail(map[string]any{"message": t.Message, "interrupt": r.Interrupt, "action": o.action, "filled": o.filled}),
 	}
@@ -193,6 +194,8 @@ func decidedBy(source string, d permission.Decision) *audit.By {
 		return &audit.By{Kind: "error", Name: d.Rule}
 	case d.By == "" || d.By == "policy":
 		return &audit.By{Kind: "policy", Name: d.Layer}
+	case d.Plugin() != "":
+		return &audit.By{Kind: "plugin", Name: d.Plugin()}
 	}
 	return &audit.By{Kind: d.By}
 }

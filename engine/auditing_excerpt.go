@@ -18,6 +18,7 @@ import (
 const (
 	excerptShown  = 2<<10 - len("…") // bytes of an excerpt
 	reasonShown   = 1<<10 - len("…") // bytes of a reason or message
+	errorShown    = 256 - len("…")   // bytes of a plugin's error
 	excerptWindow = 72 << 10         // bytes of an input that are redacted
 	// excerptMargin is left out before the end of a window that is not the whole
 	// input: the longest secret a redactor knows is 64 KiB, the rest is for the
@@ -34,7 +35,8 @@ type recordTexts struct {
 	Rules     []string        `json:"rules,omitempty"`
 	Reason    string          `json:"reason,omitempty"`
 	Message   string          `json:"message,omitempty"`
-	Input     json.RawMessage `json:"-"` // a JSON value; nil: none is shown
+	Errors    []string        `json:"errors,omitempty"` // of plugins
+	Input     json.RawMessage `json:"-"`                // a JSON value; nil: none is shown
 }
 
 // cover is a redactor chain, see event.Redact.
@@ -83,6 +85,10 @@ func (t recordTexts) covered(c cover, tool string) (recordTexts, string) {
 	}
 	out.Tool, out.ToolUseID, out.AgentID = clip(out.Tool), clip(out.ToolUseID), clip(out.AgentID)
 	out.Reason, out.Message = shortened(visible(out.Reason), reasonShown), shortened(visible(out.Message), reasonShown)
+	out.Errors = slices.Clone(out.Errors) // t's own, where nothing was covered
+	for i, e := range out.Errors {
+		out.Errors[i] = shortened(visible(e), errorShown)
+	}
 	return out, excerptOf(input.Input, cut)
 }
 

@@ -36,6 +36,7 @@ func (e *Engine) closeBooks(p *place, r event.SessionRecord) (event.SessionRecor
 	}
 	log := event.NewLog(e.o.MaxEventBytes, e.o.Redactors...)
 	log.Keep(p)
+	defer e.observeKept(log, r, k)()
 	busy := busyName(r.State)
 	r, denied, err := e.tellEnd(log, p, r, k)
 	if err == nil {

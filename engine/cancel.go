@@ -87,6 +87,7 @@ func (s *Session) finish(p *process) {
 	s.work.Wait()
 	s.putSlot() // of a turn that took its slot in the meantime
 	s.tellUnfinished()
+	s.unobserve()
 	s.recordEnd()
 	s.keepEnd()
 	s.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
 
@@ -16,7 +17,8 @@ import (
 type duties struct {
 	mu     sync.Mutex
 	calls  map[dutyKey]*duty
-	failed map[string]duty // by call: its result is still to come as an event
+	failed map[string]duty              // by call: its result is still to come as an event
+	hidden map[string][]event.Redaction // by call: what plugins hid of its output, which is still to come as an event
 }
 
 type dutyKey struct{ agent, toolUse string }
@@ -26,8 +28,9 @@ type dutyKey struct{ agent, toolUse string }
 type duty struct {
 	rule     string
 	withhold bool
-	limit    int // bytes; < 0 = none
-	open     int // calls let through that have not ended
+	limit    int      // bytes; < 0 = none
+	plugins  []string // that have to see it, sorted
+	open     int      // calls let through that have not ended
 }
 
 // maxDuties bounds the calls that run with such obligations at once; more of
@@ -59,7 +62,18 @@ func (u *duties) take(r permission.Request, d permission.Decision) bool {
 	if next.limit >= 0 && (have.limit < 0 || next.limit < have.limit) {
 		have.limit = next.limit
 	}
+	have.plugins = sortedUnion(have.plugins, next.plugins)
 	return true
+}
+
+// sortedUnion is made anew: a duty that was handed out is not changed.
+func sortedUnion(a, b []string) []string {
+	if len(b) == 0 {
+		return a
+	}
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // takeBack undoes take for a call that is not let through after all.
@@ -77,9 +91,22 @@ func dutyOf(d permission.Decision) (duty, bool) {
 			u.withhold = true
 		case o.Kind == "limit_output" && (u.limit < 0 || n < u.limit):
 			u.limit = n
+		case o.Kind == "run_plugin":
+			name, _ := o.Args["name"].(string)
+			u.plugins = sortedUnion(u.plugins, []string{name})
 		}
 	}
-	return u, u.withhold || u.limit >= 0
+	return u, u.withhold || u.limit >= 0 || len(u.plugins) > 0
+}
+
+// demanded are the plugins that have to see the output of a call.
+func (u *duties) demanded(agent, toolUse string) []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if have := u.calls[dutyKey{agent, toolUse}]; have != nil {
+		return have.plugins
+	}
+	return nil
 }
 
 // end returns the duty of a call that has ended.
@@ -101,7 +128,7 @@ func (u *duties) end(agent, toolUse string) (duty, bool) {
 func (u *duties) clear() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.calls, u.failed = nil, nil
+	u.calls, u.failed, u.hidden = nil, nil, nil
 }
 
 // fail keeps a duty for the event of a failed call's result.
@@ -128,6 +155,9 @@ func (u *duties) shown(tool, toolUse string, content json.RawMessage) json.RawMe
 
 // shape applies a duty to the output of a call, in the output's own shape.
 func (u duty) shape(tool string, output json.RawMessage) json.RawMessage {
+	if !u.withhold && u.limit < 0 {
+		return output // only plugins had to see it
+	}
 	v, ok := decodeOutput(output)
 	if u.withhold || !ok {
 		return withheldOutput(tool, output)
@@ -185,15 +215,28 @@ func (c *cutter) text(s string) string {
 	return s
 }
 
-// meet changes a tool's output as its call's obligations want. It runs after
-// redaction, so a cut never splits a secret in two.
-func (p *process) meet(input map[string]json.RawMessage, output json.RawMessage) (json.RawMessage, bool) {
-	u, owed := p.session.duties.end(textOf(input["agent_id"]), textOf(input["tool_use_id"]))
+// meet covers a tool's output on its way to the model and changes it as its call's
+// obligations want, in this order, so that a cut never splits a secret in two.
+func (p *process) meet(input map[string]json.RawMessage, output json.RawMessage) json.RawMessage {
+	s, tool, id := p.session, textOf(input["tool_name"]), textOf(input["tool_use_id"])
+	u, owed := s.duties.end(textOf(input["agent_id"]), id)
 	if !owed {
-		return output, false
+		return s.cover(tool, id, output, nil)
 	}
-	shaped := u.shape(textOf(input["tool_name"]), output)
-	return shaped, string(shaped) != string(output)
+	there := s.seeOutput(u.plugins)
+	covered := s.cover(tool, id, output, u.plugins)
+	if !there || !s.seeOutput(u.plugins) { // looked at twice: it may have come or gone in between
+		s.unseen(u, tool, id)
+		u.withhold = true
+	}
+	return u.shape(tool, covered)
+}
+
+// unseen tells that an output is withheld since a plugin that has to see it does not.
+func (s *Session) unseen(u duty, tool, toolUse string) {
+	s.notice("policy", fmt.Sprintf("the output of a call is withheld: rule %s wants plugin %s to see it, which does not see the output of tools now", u.rule, strings.Join(u.plugins, ", ")), map[string]any{
+		"rule": u.rule, "toolName": tool, "toolUseID": toolUse,
+	})
 }
 
 // unmetFailure tells that a failed call's output reached the model: the CLI
@@ -203,6 +246,7 @@ func (p *process) unmetFailure(input map[string]json.RawMessage) {
 	if !owed {
 		return
 	}
+	u.withhold = u.withhold || len(u.plugins) > 0 // they see the output of calls that succeed only
 	p.session.duties.fail(textOf(input["tool_use_id"]), u)
 	p.session.notice("policy", "a call failed, and the CLI hands the output of a failed call to the model as it is; in the events it is treated as rule "+u.rule+" wants", map[string]any{
 		"rule": u.rule, "toolUseID": textOf(input["tool_use_id"]),

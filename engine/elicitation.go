@@ -127,7 +127,7 @@ func (s *Session) judgeForm(ctx context.Context, r permission.Request, unusable 
 	if unusable != nil {
 		return permission.Decision{
 			Effect: permission.Deny, Rule: "engine.form", Reason: unusable.Error(), By: "engine",
-			Rules: []string{"deny:engine.form"}, Revision: s.engine.chain.Revision(),
+			Rules: []string{"deny:engine.form"}, Revision: s.engine.chain.Policies(),
 		}
 	}
 	d := s.judge(ctx, r)
@@ -174,6 +174,9 @@ func (p *process) formFilled(ctx context.Context, r permission.Request, d permis
 	rec.about.shown, rec.about.action, rec.about.filled = q.shown, rec.Action, len(rec.Filled)
 	if len(v.Input) > 0 {
 		rec.about.input, rec.about.secret = v.Input, true
+	}
+	if v.Judged != nil {
+		rec.heard(v.Judged.Plugins)
 	}
 	permit, err := p.session.permitted(ctx, &rec)
 	if err != nil {

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
 
@@ -72,8 +73,9 @@ type Engine struct {
 
 	mu       sync.Mutex
 	sessions map[string]*Session
-	versions map[string]string // by executable, checked once
-	claimed  map[string]bool   // session ids that a process works for
+	versions map[string]string     // by executable, checked once
+	claimed  map[string]bool       // session ids that a process works for
+	watched  map[string]*event.Log // logs whose observers have not been told the end, by session; nil without observers
 	closed   bool
 
 	closing sync.Mutex // held while the books of a kept session are closed
@@ -98,7 +100,7 @@ func New(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		o: o, log: o.Logger, sealer: sealer, filter: filter, slots: newSlots(o.MaxConcurrent), starts: newSlots(startsPerCore * runtime.GOMAXPROCS(0)),
-		chain:    permission.Chain{Deciders: o.Deciders, Default: fallback},
+		chain:    permission.Chain{Deciders: o.Deciders, Default: fallback, Annotators: o.Annotators},
 		procs:    newProcesses(o.MaxProcesses),
 		sessions: make(map[string]*Session), versions: make(map[string]string), claimed: make(map[string]bool),
 	}

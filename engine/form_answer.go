@@ -29,9 +29,8 @@ func (s *Session) fill(ctx context.Context, a Answer, q permission.Question, sou
 	switch {
 	case form.Mode == "url" && len(membersOf(content)) > 0:
 		return v, Errorf(InvalidArgument, "updatedInput.content: a form of mode url takes none; visit the page, then allow")
-	case form.Mode == "url" && s.engine.chain.Revision() != q.Decision.Revision:
-		_, err = s.judgeAgain(ctx, judged, q)
-		return v, err
+	case form.Mode == "url" && s.engine.chain.Revision() != q.Decision.InForce():
+		return s.filled(ctx, v, judged, q)
 	case form.Mode == "url":
 		return v, nil
 	case content == nil:
@@ -46,7 +45,13 @@ func (s *Session) fill(ctx context.Context, a Answer, q permission.Question, sou
 	if judged.Input, err = json.Marshal(filled); err != nil {
 		return v, Errorf(Internal, "form: %w", err)
 	}
-	_, err = s.judgeAgain(ctx, judged, q)
+	return s.filled(ctx, v, judged, q)
+}
+
+// filled judges a form with what was filled in; judged is v with all of it.
+func (s *Session) filled(ctx context.Context, v, judged permission.Verdict, q permission.Question) (permission.Verdict, error) {
+	d, err := s.judgeAgain(ctx, judged, q)
+	v.Judged = &d
 	return v, err
 }
 

@@ -29,7 +29,7 @@ type grantList struct {
 type grant struct {
 	requestID string // of the answer that made it
 	key       string
-	revision  string    // of the policies; others in force make it void
+	revision  string    // of policies and plugins; others in force make it void
 	expires   time.Time // zero = with the session
 }
 
@@ -75,7 +75,7 @@ func (g *grantList) add(q permission.Question, now time.Time) {
 	if key == "" {
 		return
 	}
-	made := grant{requestID: q.ID, key: key, revision: q.Decision.Revision}
+	made := grant{requestID: q.ID, key: key, revision: q.Decision.InForce()}
 	if ttl := q.Decision.Ask.TTLSeconds; ttl > 0 {
 		made.expires = now.Add(time.Duration(ttl) * time.Second)
 	}
@@ -91,7 +91,7 @@ func (g *grantList) add(q permission.Question, now time.Time) {
 // approval made it, or "".
 func (g *grantList) use(r permission.Request, d permission.Decision, revision string, now time.Time) string {
 	key := grantKey(r, d)
-	if key == "" || d.Revision != revision {
+	if key == "" || d.InForce() != revision {
 		return ""
 	}
 	g.mu.Lock()

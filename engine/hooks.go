@@ -77,7 +77,7 @@ func (p *process) preToolUse(ctx context.Context, input map[string]json.RawMessa
 		return hookAnswer(preToolUseAnswer{Event: "PreToolUse", Decision: "ask", Reason: d.Rule, Context: strings.Join(d.Context, "\n")})
 	}
 	rec := record(r, d, "deny", "policy", "")
-	rec.Message, rec.Interrupt = d.Message(), d.Effect == permission.Halt || s.tooManyDenials()
+	rec.Message, rec.Interrupt = s.refusalText(d), d.Effect == permission.Halt || s.tooManyDenials()
 	s.denied(ctx, &rec)
 	if rec.Interrupt {
 		s.work.Go(p.interrupt) // ends with the CLI's answer or its own time limit

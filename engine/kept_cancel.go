@@ -33,7 +33,7 @@ func (s *Session) cancelKept(reason, source string) error {
 		err = p.Put(r)
 	}
 	if err == nil {
-		err = s.tellCancel(p, k.Cancelled)
+		err = s.tellCancel(p, r, k)
 	}
 	if err != nil {
 		return unstored(err)
@@ -48,13 +48,15 @@ func (s *Session) cancelKept(reason, source string) error {
 }
 
 // tellCancel appends the cancel to a history that is open for writing.
-func (s *Session) tellCancel(p *place, c *keptCancel) error {
+func (s *Session) tellCancel(p *place, r event.SessionRecord, k keptState) error {
+	c := k.Cancelled
 	raw, err := jsonOf(map[string]any{"type": "cancelled", "message": visible(c.Reason), "source": c.Source})
 	if err != nil {
 		return err
 	}
 	log := event.NewLog(0, s.engine.o.Redactors...)
 	log.Keep(p)
+	defer s.engine.observeKept(log, r, k)()
 	log.Append(s.untilDone(), event.Notice, raw)
 	if err := log.Unsaved(); err != nil {
 		return err

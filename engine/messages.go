@@ -121,10 +121,11 @@ func (p *process) handleUser(fields map[string]json.RawMessage) {
 			continue
 		}
 		tool := p.session.calls.tool(b.ToolUseID)
+		content := p.session.duties.shown(tool, b.ToolUseID, b.Content)
 		p.session.add(event.Payload{Kind: event.ToolResult, Tool: tool, IsError: b.IsError}, map[string]any{
 			"type": "tool_result", "tool_use_id": b.ToolUseID, "is_error": b.IsError,
-			"content": p.session.duties.shown(tool, b.ToolUseID, b.Content), "parent_tool_use_id": fields["parent_tool_use_id"],
-		})
+			"content": content, "parent_tool_use_id": fields["parent_tool_use_id"],
+		}, p.session.duties.covered(b.ToolUseID, content)...)
 		if !b.IsError && !p.session.trip.result(b.ToolUseID) {
 			p.unmediated("tool result", b.ToolUseID)
 		}

@@ -57,8 +57,7 @@ func (s *Session) unmet(r permission.Request, o permission.Obligation) string {
 	case "sandbox":
 		return s.unsandboxed(r)
 	case "run_plugin":
-		name, _ := o.Args["name"].(string)
-		return fmt.Sprintf("there is no plugin %q", clip(name))
+		return s.unmetPlugin(r, o)
 	}
 	return "no such obligation is known"
 }

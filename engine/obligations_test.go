@@ -39,7 +39,7 @@ func TestObligations(t *testing.T) {
 		{"withheld beats cut", bash, []permission.Obligation{limit(12), kind("redact_result")}, []string{`[withheld]`}, "0123"},
 		{"told", bash, []permission.Obligation{{Kind: "notify", Args: map[string]any{"message": "look\u202e"}}}, []string{`"type":"policy"`, `"message":"look\\u202e"`}, "look\u202e"},
 		{"kept", bash, []permission.Obligation{kind("log_full")}, []string{`"behavior":"allow"`, `"obligations":["log_full"]`}, "engine.obligation"},
-		{"no such plugin", bash, []permission.Obligation{{Kind: "run_plugin", Args: map[string]any{"name": "scan"}}}, []string{`"rule":"engine.obligation"`, `there is no plugin \"scan\"`}, "0123456789"},
+		{"no such plugin", bash, []permission.Obligation{{Kind: "run_plugin", Args: map[string]any{"name": "scan"}}}, []string{`"rule":"engine.obligation"`, `there is no plugin \"scan\" that sees the output of tools now`}, "0123456789"},
 		{"unknown", bash, []permission.Obligation{kind("shred")}, []string{"engine.obligation", "no such obligation is known"}, "0123456789"},
 		{"no sandbox", bash, []permission.Obligation{kind("sandbox")}, []string{"engine.obligation", "started without a sandbox"}, "0123456789"},
 		{"no number", bash, []permission.Obligation{limit("10")}, []string{"engine.obligation", "whole number"}, "0123456789"},

@@ -150,6 +150,7 @@ type permissionRecord struct {
 	Revisions   map[string]string `json:"policyRevisions,omitempty"` // by layer
 	Diagnostics []string          `json:"diagnostics,omitempty"`
 	Obligations []string          `json:"obligations,omitempty"` // kinds
+	Plugins     []pluginWord      `json:"plugins,omitempty"`     // that were heard
 
 	about outcome
 }
@@ -158,7 +159,7 @@ func record(r permission.Request, d permission.Decision, behavior, source, reque
 	return permissionRecord{
 		RequestID: requestID, ToolUseID: r.ToolUseID, AgentID: r.AgentID, ToolName: r.Tool, Input: r.Input, InputSHA256: digest(r.Input),
 		Behavior: behavior, Source: source, Rule: d.Rule, Reason: visible(d.Reason), Rules: d.Rules, Revision: d.Revision, Revisions: d.Revisions, Diagnostics: d.Diagnostics,
-		Obligations: kinds(d.Obligations), about: outcome{door: r.Door, decision: d, input: r.Input},
+		Obligations: kinds(d.Obligations), Plugins: pluginWords(d.Plugins), about: outcome{door: r.Door, decision: d, input: r.Input},
 	}
 }
 
@@ -210,7 +211,7 @@ func (p *process) deny(ctx context.Context, r permission.Request, d permission.D
 func (p *process) denyAsked(ctx context.Context, r permission.Request, d permission.Decision, q questionRef) any {
 	rec := record(r, d, "deny", "policy", q.id)
 	rec.about.shown = q.shown
-	rec.Message, rec.Interrupt = d.Message(), d.Effect == permission.Halt || p.session.tooManyDenials()
+	rec.Message, rec.Interrupt = p.session.refusalText(d), d.Effect == permission.Halt || p.session.tooManyDenials()
 	p.session.denied(ctx, &rec)
 	return denyAnswer{Behavior: "deny", Message: rec.Message, Interrupt: rec.Interrupt}
 }

@@ -26,7 +26,7 @@ func (p *process) postToolUse(input map[string]json.RawMessage) any {
 	if !signed {
 		return replaceOutput(tool, withheldOutput(tool, output))
 	}
-	covered, _ := p.meet(input, s.cover(tool, output))
+	covered := p.meet(input, output)
 	if bytes.Equal(covered, output) {
 		return struct{}{}
 	}
@@ -45,13 +45,16 @@ func replaceOutput(tool string, output json.RawMessage) any {
 }
 
 // cover runs the redactors over a tool's output and keeps its shape. When they
-// fail, or what they leave has another shape, all of it is withheld.
-func (s *Session) cover(tool string, output json.RawMessage) json.RawMessage {
+// fail, or what they leave has another shape, all of it is withheld. plugins are
+// those that have to see it.
+func (s *Session) cover(tool, toolUse string, output json.RawMessage, plugins []string) json.RawMessage {
 	if len(output) == 0 {
 		return output
 	}
 	given := withoutHalf(tool, output)
-	covered, _, ok := s.log.Redact(s.untilDone(), event.Payload{Sink: event.SinkModel, Kind: event.ToolResult, Tool: tool, Data: given})
+	ctx := event.WithDemand(s.untilDone(), plugins...)
+	covered, found, ok := s.log.Redact(ctx, event.Payload{Sink: event.SinkModel, Kind: event.ToolResult, Tool: tool, Data: given})
+	s.duties.hide(toolUse, found)
 	if ok && bytes.Equal(covered, output) {
 		return output
 	}

@@ -265,14 +265,15 @@ func (s *Session) append(kind event.Kind, payload any) event.Event {
 	return s.add(event.Payload{Kind: kind}, payload)
 }
 
-// add is append for an event of which more is known; sort.Data is not.
-func (s *Session) add(sort event.Payload, payload any) event.Event {
+// add is append for an event of which more is known; sort.Data is not. before is
+// what was covered in it already.
+func (s *Session) add(sort event.Payload, payload any, before ...event.Redaction) event.Event {
 	raw, err := json.Marshal(payload)
 	if err != nil {
 		raw, _ = json.Marshal(map[string]string{"type": "withheld", "message": "event could not be encoded"})
 	}
 	sort.Data = raw
-	return s.noteRedactions(s.log.Add(s.untilDone(), sort))
+	return s.noteRedactions(s.log.Add(s.untilDone(), sort, before...))
 }
 
 // notice tells clients something of our own.

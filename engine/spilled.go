@@ -51,7 +51,8 @@ func (s *Session) coverSpilled(tool string, input map[string]json.RawMessage) {
 	s.spilled.transcript = transcript
 	told := string(input["tool_response"]) + string(input["error"])
 	if strings.Contains(told, "tool-results") {
-		s.coverFiles(tool, func(name string) bool { return strings.Contains(told, name) })
+		demanded := s.duties.demanded(textOf(input["agent_id"]), textOf(input["tool_use_id"]))
+		s.coverFiles(spiller{tool, demanded}, func(name string) bool { return strings.Contains(told, name) })
 	}
 }
 
@@ -59,11 +60,17 @@ func (s *Session) coverSpilled(tool string, input map[string]json.RawMessage) {
 func (s *Session) coverRest() {
 	s.spilled.mu.Lock()
 	defer s.spilled.mu.Unlock()
-	s.coverFiles("", func(string) bool { return true })
+	s.coverFiles(spiller{}, func(string) bool { return true })
+}
+
+// spiller is the call whose output was put aside; the zero value: nobody knows.
+type spiller struct {
+	tool    string
+	plugins []string // that have to see it
 }
 
 // coverFiles goes through the folder; s.spilled.mu is held.
-func (s *Session) coverFiles(tool string, wanted func(name string) bool) {
+func (s *Session) coverFiles(of spiller, wanted func(name string) bool) {
 	if s.spilled.transcript == "" || len(s.engine.o.Redactors) == 0 {
 		return
 	}
@@ -85,13 +92,13 @@ func (s *Session) coverFiles(tool string, wanted func(name string) bool) {
 	}
 	for _, e := range entries {
 		if e.Type().IsRegular() && wanted(e.Name()) {
-			s.coverFile(root, folder, e.Name(), tool)
+			s.coverFile(root, folder, e.Name(), of)
 		}
 	}
 }
 
 // coverFile covers one file, unless it was looked at as it is.
-func (s *Session) coverFile(root *os.Root, folder, name, tool string) {
+func (s *Session) coverFile(root *os.Root, folder, name string, of spiller) {
 	file := path.Join(folder, name)
 	info, err := root.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() || !ownedByUs(info) {
@@ -101,7 +108,7 @@ func (s *Session) coverFile(root *os.Root, folder, name, tool string) {
 	if s.spilled.known[name] == mark {
 		return
 	}
-	found, err := s.rewriteSpilled(root, file, info.Mode().Perm(), tool)
+	found, err := s.rewriteSpilled(root, file, info.Mode().Perm(), of)
 	if err != nil {
 		s.removeSpilled(root, file, err)
 		return
@@ -119,7 +126,10 @@ func (s *Session) coverFile(root *os.Root, folder, name, tool string) {
 }
 
 // rewriteSpilled replaces the file when something in it has to be covered.
-func (s *Session) rewriteSpilled(root *os.Root, file string, mode fs.FileMode, tool string) ([]event.Redaction, error) {
+func (s *Session) rewriteSpilled(root *os.Root, file string, mode fs.FileMode, of spiller) ([]event.Redaction, error) {
+	if !s.seeOutput(of.plugins) {
+		return nil, fmt.Errorf("plugin %s has to see it, and does not see the output of tools now", strings.Join(of.plugins, ", "))
+	}
 	if len(s.spilled.known) >= maxSpilled {
 		return nil, fmt.Errorf("the session has more than %d of them", maxSpilled)
 	}
@@ -134,7 +144,8 @@ func (s *Session) rewriteSpilled(root *os.Root, file string, mode fs.FileMode, t
 	if err != nil {
 		return nil, err
 	}
-	out, found, ok := s.log.Redact(s.untilDone(), event.Payload{Sink: event.SinkModel, Kind: event.ToolResult, Tool: tool, Data: given})
+	ctx := event.WithDemand(s.untilDone(), of.plugins...)
+	out, found, ok := s.log.Redact(ctx, event.Payload{Sink: event.SinkModel, Kind: event.ToolResult, Tool: of.tool, Data: given})
 	var covered string
 	if !ok || json.Unmarshal(out, &covered) != nil {
 		return nil, errors.New("redaction ended with an error")

@@ -88,6 +88,7 @@ func (s *Session) begin(ctx context.Context, l launch, prompt string, timeout ti
 		s.end(err)
 		return err
 	}
+	s.observe()
 	s.origin = l
 	s.takeSnapshot()
 	s.takeServers(ctx)
@@ -206,7 +207,7 @@ func (s *Session) judgeMentions(ctx context.Context, prompt string) error {
 			return err
 		}
 		if d.Effect != permission.Allow {
-			return Errorf(PermissionDenied, "prompt refused by rule %s: it mentions @%s, which the CLI would read without asking: %s (write the path without \"@\", so that the read itself is judged)", d.Rule, path, d.Reason)
+			return Errorf(PermissionDenied, "prompt refused by rule %s: it mentions @%s, which the CLI would read without asking: %s (write the path without \"@\", so that the read itself is judged)", d.Rule, path, s.reasonText(d))
 		}
 		s.passed(d.Labels)
 		s.tell(r, d)

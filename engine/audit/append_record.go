@@ -107,6 +107,11 @@ func (o *object) plugins(all []Plugin) {
 		o.must("name", p.Name)
 		o.must("sha256", p.SHA256)
 		o.must("verdict", p.Verdict)
+		if p.Binding {
+			o.name("binding")
+			o.b = append(o.b, "true"...)
+		}
+		o.text("error", p.Error)
 		o.number("us", p.Micros)
 		o.close()
 	}

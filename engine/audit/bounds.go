@@ -72,7 +72,7 @@ func boundWho(r *Record, b bounds) {
 			r.Plugins = append(r.Plugins, Plugin{Name: fmt.Sprintf("… %d more", len(plugins)-i)})
 			break
 		}
-		p.Name, p.SHA256, p.Verdict = cut(p.Name, b.text), cut(p.SHA256, b.text), cut(p.Verdict, b.text)
+		p.Name, p.SHA256, p.Verdict, p.Error = cut(p.Name, b.text), cut(p.SHA256, b.text), cut(p.Verdict, b.text), cut(p.Error, b.text)
 		r.Plugins = append(r.Plugins, p)
 	}
 }

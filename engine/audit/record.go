@@ -33,6 +33,7 @@ const (
 	ConfigLoad       Kind = "config_load"
 	PolicyLoad       Kind = "policy_load"
 	PluginLoad       Kind = "plugin_load"
+	PluginState      Kind = "plugin_state" // a plugin that keeps failing, or works again
 	ApprovalAsked    Kind = "approval_asked"
 	ApprovalAnswered Kind = "approval_answered"
 	ApprovalExpired  Kind = "approval_expired"
@@ -136,6 +137,8 @@ type Policy struct {
 type Plugin struct {
 	Name    string `json:"name"`
 	SHA256  string `json:"sha256"`
-	Verdict string `json:"verdict"`
+	Verdict string `json:"verdict"`           // pass, allow, ask or deny
+	Binding bool   `json:"binding,omitempty"` // an ask or a deny held whatever policies said
+	Error   string `json:"error,omitempty"`   // it gave no answer; the verdict is that of its on_error
 	Micros  int64  `json:"us"`
 }

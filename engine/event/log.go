@@ -42,6 +42,8 @@ type Log struct {
 	unsaved int64   // write, mu: lowest id that the history does not have
 	failed  error   // write: why, nil while it has all
 
+	observers []Observer // write
+
 	mu       sync.Mutex
 	events   []Event // write, mu: contiguous ids, events[0].ID == first
 	first    int64   // write, mu
@@ -87,12 +89,19 @@ func (l *Log) Add(ctx context.Context, p Payload, before ...Redaction) Event {
 	return l.enter(Event{Type: p.Kind, Data: data, Redactions: found})
 }
 
-// enter numbers an event, writes it and tells readers of it, in this order.
+// enter numbers an event, writes it, tells readers of it and then observers, in
+// this order.
 func (l *Log) enter(e Event) Event {
 	l.write.Lock()
 	defer l.write.Unlock()
 	e.ID, e.Timestamp = l.next, time.Now().UTC()
-	saved := l.keep(e)
+	l.remember(e, l.keep(e))
+	l.observe(e)
+	return e
+}
+
+// remember adds an event to memory and wakes readers; l.write is held.
+func (l *Log) remember(e Event, saved bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.next++
@@ -106,7 +115,6 @@ func (l *Log) enter(e Event) Event {
 		close(l.changed)
 		l.changed = nil
 	}
-	return e
 }
 
 // Redact runs the redactors over what is not stored; ok is false when one

@@ -18,13 +18,14 @@ type Chain struct {
 	Annotators []Annotator // heard before the deciders, of each input that is judged
 }
 
-// Decide is total: it never fails and never returns Abstain. All deciders run
-// even after a deny, so that the record is complete. A changed input is judged
-// once more; a second change is a deny. A question about a changed input was
-// judged so by its decider; only others have yet to see the change.
+// Decide is total: it never fails and never returns Abstain. All annotators and
+// deciders run even after a deny, so that the record is complete. A changed input
+// is judged once more; a second change is a deny. A question about a changed input
+// was judged so by its decider; only others, and plugins, have yet to see the change.
 func (c Chain) Decide(ctx context.Context, r Request) Decision {
 	d := c.once(ctx, r)
-	asked := d.Effect == Ask && len(d.UpdatedInput) > 0 && len(c.Deciders) > 1
+	others := len(c.Deciders) > 1 || len(d.Plugins) > 0 || d.PluginRevision != ""
+	asked := d.Effect == Ask && len(d.UpdatedInput) > 0 && others
 	if d.Effect != Modify && !asked {
 		return d
 	}
@@ -36,27 +37,31 @@ func (c Chain) Decide(ctx context.Context, r Request) Decision {
 // Rejudged joins d, which changed the input, with what was decided about the
 // changed input: the stricter one decides, asks have the terms of both, and
 // rules, context, obligations and labels unite. What runs, or what an approver
-// would let run, is the input as d changed it; another change is a deny.
+// would let run, is the input as d changed it; another change is a deny. Plugins
+// are told as of that input.
 func (d Decision) Rejudged(again Decision) Decision {
 	change := again.Effect == Modify || again.Effect == Ask && len(again.UpdatedInput) > 0
 	if change && !bytes.Equal(again.UpdatedInput, d.UpdatedInput) {
-		return engineDeny("engine.modify_loop", "the policies changed the input twice", again.Diagnostics)
+		out := engineDeny("engine.modify_loop", "the policies changed the input twice", again.Diagnostics)
+		out.Plugins = again.Plugins
+		return out
 	}
 	input := d.UpdatedInput
 	again.UpdatedInput = input
-	both := d.Effect == Ask && again.Effect == Ask
-	out := stricter(d, again)
+	out := joined(d, again)
 	if out.UpdatedInput = input; out.Effect >= Deny {
 		out.UpdatedInput = nil
 	}
-	if both && again.Reason != "" && again.Reason != d.Reason {
-		out.Reason = strings.TrimPrefix(d.Reason+"; "+again.Reason, "; ")
-	}
+	out.Plugins, out.PluginRevision = again.Plugins, d.PluginRevision // the older one, should others have come in between
 	return out
 }
 
-// Revision names all deciders' policies.
-func (c Chain) Revision() string {
+// Revision names all that decides: the deciders' policies, and the plugins with
+// their settings. [Decision.InForce] is the same of what decided.
+func (c Chain) Revision() string { return inForce(c.Policies(), c.plugins()) }
+
+// Policies names the deciders' policies.
+func (c Chain) Policies() string {
 	parts := make([]string, len(c.Deciders))
 	for i, d := range c.Deciders {
 		parts[i] = d.Revision()
@@ -64,7 +69,44 @@ func (c Chain) Revision() string {
 	return strings.Join(parts, "+")
 }
 
+// plugins names those of the annotators; empty: there are none.
+func (c Chain) plugins() string {
+	var parts []string
+	for _, a := range c.Annotators {
+		if revision := revisionOf(a); revision != "" {
+			parts = append(parts, revision)
+		}
+	}
+	return strings.Join(parts, "+")
+}
+
+func inForce(policies, plugins string) string {
+	if plugins == "" {
+		return policies
+	}
+	return policies + "\n" + plugins // in no name of either
+}
+
+// InForce names the policies and plugins that decided, as [Chain.Revision] does.
+func (d Decision) InForce() string { return inForce(d.Revision, d.PluginRevision) }
+
+// once judges one input: plugins are heard, then the deciders, and what binds of
+// plugins is composed with what these say.
 func (c Chain) once(ctx context.Context, r Request) Decision {
+	plugins := c.plugins() // read first: what was decided must never count for plugins that came after it
+	said, failed := c.annotate(ctx, r)
+	r.Annotations = said
+	d := c.decide(ctx, r)
+	out := d.bound(said)
+	if failed.Effect != Abstain {
+		out = stricter(out, failed).underPolicies(d)
+	}
+	out.Plugins, out.PluginRevision = spoken(said), plugins
+	return out
+}
+
+// decide asks the deciders.
+func (c Chain) decide(ctx context.Context, r Request) Decision {
 	if len(c.Deciders) == 0 {
 		return engineDeny("engine.no_policy", "no policy is loaded, so nothing may run", nil)
 	}

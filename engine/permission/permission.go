@@ -184,7 +184,7 @@ type Decision struct {
 	Rule         string            `json:"rule"`                    // id of the rule that decided, "engine.…" for our own
 	Reason       string            `json:"reason,omitempty"`        // for people
 	AgentMessage string            `json:"agent_message,omitempty"` // for the model; Reason when empty
-	By           string            `json:"by"`                      // "policy", "caller", "human", "timeout", "engine", …
+	By           string            `json:"by"`                      // "policy", "plugin" (see Plugin), "caller", "human", "timeout", "engine", …
 	Layer        string            `json:"layer,omitempty"`
 	Severity     string            `json:"severity,omitempty"`
 	Rules        []string          `json:"rules,omitempty"` // every rule that spoke, "effect:rule"
@@ -199,7 +199,9 @@ type Decision struct {
 	DecisionID   string            `json:"decision_id,omitempty"` // of the decision log
 	Diagnostics  []string          `json:"diagnostics,omitempty"`
 	Took         time.Duration     `json:"-"` // to judge, by all deciders; set by the engine
-	Plugins      []Annotation      `json:"-"` // what plugins said of the call, of the input that would run; set by the chain
+	Plugins      []Annotation      `json:"-"` // what plugins said of the call, of the input that would run, without Values; set by the chain
+
+	PluginRevision string `json:"-"` // of the plugins that were heard; set by the chain
 }
 
 // Message is the text the model reads when the call does not run.
