@@ -28,6 +28,8 @@ type admissionInput struct {
 	RunningSessions int               `json:"running_sessions"`
 	Target          targetInput       `json:"target_session" doc:"the session it is about"`
 	Load            loadInput         `json:"load"`
+
+	Plugins map[string]pluginOutput `json:"plugins" doc:"what plugins said of a start, fork, resume or reply, by their names; without one that was not heard"`
 }
 
 type dirInput struct {

@@ -50,8 +50,9 @@ func Capabilities(more ...*ast.Builtin) *ast.Capabilities {
 }
 
 // Schemas adds to modules what makes the compiler check fields of input, and
-// returns the schemas for [ast.Compiler.WithSchemas]. The names of the added
-// modules begin with "schema of ".
+// returns the schemas for [ast.Compiler.WithSchemas], and the library where they
+// name it. The names of the added modules begin with "schema of ", or are
+// [PluginsModule].
 func Schemas(modules map[string]*ast.Module) (*ast.SchemaSet, error) {
 	return annotate(modules, capabilities())
 }

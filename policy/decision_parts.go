@@ -66,6 +66,9 @@ func (r *reader) obligations(name string) []permission.Obligation {
 		if o.Args, ok = args.(map[string]any); given && !ok {
 			inner.fail("obligations.args must be an object")
 		}
+		if name, _ := o.Args["name"].(string); o.Kind == runPlugin && name == "" {
+			inner.fail(pluginNeeded)
+		}
 		r.take(inner)
 		all = append(all, o)
 	}

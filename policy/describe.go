@@ -20,6 +20,7 @@ func (s *Set) describe(r permission.Request, input map[string]any) permissionInp
 		Suggestions: suggestions(r.Suggested), BlockedPath: r.Blocked,
 		Paths: resolver.Paths(r.Tool, input), PathsKnown: facts.Known(r.Tool),
 		URL: facts.DescribeURL(text(input, "url")), Diff: resolver.Diff(r.Tool, input),
+		Plugins: describePlugins(r.Annotations),
 	}
 	if r.Tool == "Bash" {
 		in.Bash, in.Paths = resolver.Shell(text(input, "command"))

@@ -114,7 +114,7 @@ type permissionInput struct {
 	URL                facts.URL               `json:"url" doc:"of an argument url"`
 	Diff               facts.Diff              `json:"diff" doc:"of tools that edit files"`
 	Signals            map[string]signalInput  `json:"signals" doc:"further facts by name"`
-	Plugins            map[string]pluginOutput `json:"plugins" doc:"output of plugins by name"`
+	Plugins            map[string]pluginOutput `json:"plugins" doc:"what plugins said, by their names; without one that was not heard"`
 	AllowedByCaller    ruleMatch               `json:"allowed_by_caller"`
 	DisallowedByCaller ruleMatch               `json:"disallowed_by_caller"`
 }
@@ -131,11 +131,6 @@ type signalInput struct {
 	OK    bool `json:"ok"`
 	Value any  `json:"value"`
 	MS    int  `json:"ms"`
-}
-
-type pluginOutput struct {
-	OK    bool `json:"ok"`
-	Value any  `json:"value"`
 }
 
 // inprocInput is the document inproc/v1: a call of a tool that lives in this

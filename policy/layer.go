@@ -138,7 +138,7 @@ func compileModules(sources []source, r rights) (*ast.Compiler, error) {
 	}
 	schemas, err := annotate(modules, caps)
 	if err != nil {
-		return nil, err
+		return nil, readable(err, sources...)
 	}
 	c := ast.NewCompiler().WithCapabilities(caps).WithStrict(true).WithSchemas(schemas).
 		WithUseTypeCheckAnnotations(true).WithEnablePrintStatements(false).

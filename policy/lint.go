@@ -166,6 +166,7 @@ func (l *linter) visit(x any) bool {
 		case ast.Ref:
 			l.parameter(v, x.Location)
 			l.constantField(v, x.Location)
+			l.entryField(v, x.Location)
 		}
 	}
 	return false
@@ -185,6 +186,21 @@ func (l *linter) constantField(ref ast.Ref, at *ast.Location) {
 			continue
 		}
 		node = l.step(node, key, at)
+	}
+}
+
+// entryField refuses a field that no entry of an object with entries by name has,
+// as the plugins, which the compiler does not follow.
+func (l *linter) entryField(ref ast.Ref, at *ast.Location) {
+	node := l.vars.resolve(ref[:1])
+	entry := l.vars.isEntry(node)
+	for _, key := range ref[1:] {
+		if entry {
+			node = l.step(node, key, at)
+			continue
+		}
+		_, open := node["additionalProperties"].(map[string]any)
+		node, entry = node.below(key), open
 	}
 }
 

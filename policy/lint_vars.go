@@ -110,6 +110,20 @@ func (v *varNodes) resolve(ref ast.Ref) schemaNode {
 	return node
 }
 
+// isEntry reports the schema of an entry of one of the input's open objects.
+func (v *varNodes) isEntry(node schemaNode) bool {
+	if node == nil {
+		return false
+	}
+	for _, name := range v.input.names() {
+		field, _ := v.input.field(name)
+		if open, _ := field["additionalProperties"].(map[string]any); open != nil && reflect.ValueOf(open).Pointer() == reflect.ValueOf(node).Pointer() {
+			return true
+		}
+	}
+	return false
+}
+
 // below goes one step of a reference deeper.
 func (n schemaNode) below(operand *ast.Term) schemaNode {
 	if name, ok := operand.Value.(ast.String); ok {

@@ -113,7 +113,40 @@ func checkDecision(object ast.Object, loc *ast.Location) ast.Errors {
 	if loud && object.Get(ast.StringTerm("reason")) == nil && !computedNames(object) {
 		errs = append(errs, flaw(loc, "effect %s needs a reason", effect))
 	}
+	if t := object.Get(ast.StringTerm("obligations")); t != nil {
+		for _, one := range objectsOf(t) {
+			errs = append(errs, checkRunPlugin(one)...)
+		}
+	}
 	return errs
+}
+
+// The obligation that a plugin sees the output of a call.
+const (
+	runPlugin    = "run_plugin"
+	pluginNeeded = "obligation run_plugin needs args.name, a text: the plugin that has to see the output"
+)
+
+// checkRunPlugin refuses an obligation written out that names no plugin.
+func checkRunPlugin(obligation *ast.Term) ast.Errors {
+	object := obligation.Value.(ast.Object)
+	if literalText(object, "kind") != runPlugin || computedNames(object) {
+		return nil
+	}
+	if t := object.Get(ast.StringTerm("args")); t != nil {
+		args, ok := t.Value.(ast.Object)
+		if !ok && !writtenOut(t) || ok && computedNames(args) {
+			return nil // it is checked when it is decided
+		}
+		if ok {
+			if name := args.Get(ast.StringTerm("name")); name != nil {
+				if text, isText := name.Value.(ast.String); isText && text != "" || !isText && !writtenOut(name) {
+					return nil
+				}
+			}
+		}
+	}
+	return ast.Errors{flaw(obligation.Location, pluginNeeded)}
 }
 
 // checkIDs refuses one rule id with two effects in a layer: a record that names

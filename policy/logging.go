@@ -55,11 +55,12 @@ func (s *Set) recording(e Entrypoint, c permission.Caller, size int) *recording 
 }
 
 func (s *Set) recordCall(r permission.Request) *recording {
-	rec := s.recording(EntryPermission, r.Caller, len(r.Input))
+	rec := s.recording(EntryPermission, r.Caller, len(r.Input)+annotationBytes(r.Annotations))
 	if rec != nil {
 		rec.asked = map[string]any{"session": r.SessionID, "tool": r.Tool, "door": string(r.Door), "use_id": r.ToolUseID}
 		if r.Door == permission.DoorAnswer && r.Tool == formTool {
 			rec.entry.Hide = []string{"/input/tool/input/content"} // a form may ask for a password
+			rec.entry.Replace = hiddenAnnotations(r.Annotations)
 		}
 	}
 	return rec
@@ -72,7 +73,7 @@ func (s *Set) recordRequest(r admission.Request) *recording {
 	if s.options.Decisions == nil {
 		return nil
 	}
-	size := 0
+	size := annotationBytes(r.Annotations)
 	for _, raw := range r.Parameters {
 		size += len(raw)
 	}
@@ -82,6 +83,9 @@ func (s *Set) recordRequest(r admission.Request) *recording {
 	rec.entry.Replace = coveredServers(r)
 	if r.Approval.Tool == formTool {
 		rec.entry.Hide = append(rec.entry.Hide, "/input/approval/updated_input")
+	}
+	if len(rec.entry.Hide)+len(rec.entry.Replace) > 0 {
+		rec.entry.Replace = append(rec.entry.Replace, hiddenAnnotations(r.Annotations)...)
 	}
 	if r.Action == admission.Answer {
 		rec.entry.Custom = map[string]any{"approval": map[string]any{

@@ -41,7 +41,7 @@ type memoPart struct {
 	add          func([]byte, *permission.Request) []byte
 }
 
-// neverSame are fields that differ with every call.
+// neverSame are fields that differ with every call, or are not of the call at all.
 var neverSame = [][2]string{
 	{"now_ns", ""}, {"decision_id", ""}, {"tool", "use_id"}, {"signals", ""}, {"plugins", ""},
 	{"budget", "wall_s"}, {"budget", "tool_calls"}, {"history", "last"}, {"history", "tool_calls"}, {"history", "tools"},

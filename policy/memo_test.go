@@ -50,6 +50,8 @@ func TestMemoKey(t *testing.T) {
 		{"the clock", `a if input.now_ns > 1`, base, false},
 		{"the last calls", `a if count(input.history.last) > 1`, base, false},
 		{"a signal", `a if input.signals.load.ok`, base, false},
+		{"a plugin", `a if input.plugins.scan.ok`, base, false},
+		{"plugins", `a if count(input.plugins) > 0`, base, false},
 		{"a server more", ``, change(func(r *permission.Request) { r.Session.McpServers = []string{"x"} }), false},
 		{"no servers known", ``, change(func(r *permission.Request) { r.Session.McpServers = []string{} }), false},
 		{"a field chosen at run time", `a if input[input.door]`, base, false},

@@ -206,6 +206,9 @@ func revision(o Options, layers []*layer, detectors []redact.Custom) string {
 	if len(detectors) > 0 { // data can have some without a layer
 		_ = w.Encode(detectors)
 	}
+	if slices.ContainsFunc(layers, (*layer).usesLibrary) {
+		_ = w.Encode(pluginsModule)
+	}
 	return shortSum(h)
 }
 

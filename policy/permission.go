@@ -24,7 +24,9 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_.:/-]+$`)
 
 // Decide judges one call. It never returns an error and never Abstain: what
 // fails is a deny, and where no policy allows, the default effect holds.
-// Modify carries the changed input, which the caller has to judge again.
+// Modify carries the changed input, which the caller has to judge again, with
+// what plugins say of that; so does an Ask with a changed input where r has
+// annotations.
 func (s *Set) Decide(ctx context.Context, r permission.Request) (permission.Decision, error) {
 	rec := s.recordCall(r)
 	p, err := s.projectOf(ctx, r.SessionID, r.Session)
@@ -42,7 +44,9 @@ func (s *Set) Decide(ctx context.Context, r permission.Request) (permission.Deci
 			return known.decision
 		}
 		d := s.decide(ctx, r, p, rec.begin())
-		if d.Effect != permission.Ask || d.UpdatedInput == nil {
+		if d.Effect != permission.Ask || d.UpdatedInput == nil || len(r.Annotations) > 0 {
+			// What plugins said is about this input: who asked them has them look at the
+			// change, and judges it with what they say of that.
 			return d
 		}
 		// A question about a changed input: the change itself is judged first.

@@ -55,6 +55,9 @@ func (w *weigher) parameters(operator ast.Ref) int {
 	if b := ast.BuiltinMap[operator.String()]; b != nil {
 		return len(b.Decl.FuncArgs().Args)
 	}
+	if n, ok := libraryParameters[operator.String()]; ok {
+		return n
+	}
 	return maxProjectBody // the compiler knows it no more than we do
 }
 

@@ -72,8 +72,12 @@ func checkProjectTerms(m *ast.Module) (errs ast.Errors) {
 // named directly, which is how their values are counted.
 func ownNames(m *ast.Module) (errs ast.Errors) {
 	for _, i := range m.Imports {
-		if ref, ok := i.Path.Value.(ast.Ref); ok && ref[0].Equal(ast.DefaultRootDocument) {
-			errs = append(errs, flaw(i.Location, "a project policy has no data and imports none; name the rules of its package directly"))
+		ref, ok := i.Path.Value.(ast.Ref)
+		if ok && ref.Equal(pluginsRef) && i.Alias == "" {
+			continue // helpers of ours, by their own names
+		}
+		if ok && ref[0].Equal(ast.DefaultRootDocument) {
+			errs = append(errs, flaw(i.Location, "a project policy has no data and imports none but data."+pluginsPackage+"; name the rules of its package directly"))
 		}
 	}
 	for _, rule := range m.Rules {

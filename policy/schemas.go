@@ -35,7 +35,8 @@ var schemas = sync.OnceValues(func() (map[string]schemaNode, error) {
 })
 
 // annotate adds one module for each package that reads input. It carries the
-// schema, so that authors need not name it: without it OPA checks nothing.
+// schema, so that authors need not name it: without it OPA checks nothing. Where
+// the library is named it adds that, too.
 func annotate(modules map[string]*ast.Module, caps *ast.Capabilities) (*ast.SchemaSet, error) {
 	all, err := schemas()
 	if err != nil {
@@ -54,7 +55,7 @@ func annotate(modules map[string]*ast.Module, caps *ast.Capabilities) (*ast.Sche
 			modules[name] = m
 		}
 	}
-	return set, nil
+	return set, addLibrary(modules, caps)
 }
 
 // schemaOfPackage returns the schema of a package's input; nil for a shared

@@ -63,6 +63,7 @@ type program struct {
 	texts    map[string][]string    // lines by file
 	parsed   map[string]*ast.Module // as written
 	compiler *ast.Compiler          // holds rewritten copies of them
+	library  *ast.Module            // the helpers of plugins, as written; nil where no source names them
 	data     ast.Value              // data.cfg, to be shown; nil when it is not known
 }
 
@@ -110,6 +111,10 @@ func (p *program) ready(f features) (map[string]*ast.Module, *ast.Compiler, erro
 	schemas, err := policy.Schemas(modules)
 	if err != nil {
 		return nil, nil, p.loadError(err)
+	}
+	if p.library = modules[policy.PluginsModule]; p.library != nil {
+		p.library = p.library.Copy()
+		p.texts[policy.PluginsModule] = strings.Split(policy.PluginsSource().Text, "\n")
 	}
 	c := ast.NewCompiler().WithCapabilities(policy.Capabilities(f.builtins...)).WithStrict(true).WithSchemas(schemas).
 		WithUseTypeCheckAnnotations(true).WithEnablePrintStatements(f.print).

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gatehouse-mcp/gatehouse/policy"
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 )
@@ -61,6 +62,9 @@ func (p *program) failure(q *traced, input ast.Value, depth int) *Failure {
 // expressions and renames their variables.
 func (p *program) written(at *ast.Location) *ast.Expr {
 	m := p.parsed[at.File]
+	if at.File == policy.PluginsModule {
+		m = p.library
+	}
 	if m == nil {
 		return nil
 	}

@@ -50,6 +50,7 @@ var lints = []lint{
 	{LintInfo{"no-agent-message", SeverityWarning, "a halt or deny that does not tell the model what to do instead"}, (*linter).noAgentMessage},
 	{LintInfo{"computed-effect", SeverityWarning, "an effect that is not written out"}, (*linter).computedEffect},
 	{LintInfo{"computed-rule", SeverityWarning, "a rule id that is not written out"}, (*linter).computedRule},
+	{LintInfo{"plugin-absent", SeverityError, "an allow that negates what a plugin says: it holds where the plugin is not there"}, (*linter).pluginAbsent},
 	{LintInfo{"nullable", SeverityWarning, "a negation or != on a field that can be null, unguarded"}, (*linter).nullable},
 	{LintInfo{"path-prefix", SeverityWarning, "a string prefix test on a path"}, (*linter).pathPrefix},
 	{LintInfo{"deny-text", SeverityWarning, "a refusal that looks at a command's text as it is written"}, (*linter).denyText},

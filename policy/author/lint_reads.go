@@ -49,10 +49,13 @@ func (l *linter) objectGet(id LintInfo) {
 	})
 }
 
-// ownInput reports the arguments of a tool and the parameters of a caller, which
-// have no schema and can be absent.
+// ownInput reports the arguments of a tool, the parameters of a caller and what a
+// plugin annotated, which have no schema and can be absent.
 func ownInput(t *ast.Term) bool {
 	ref := refOf(t)
+	if field, ok := keyAt(ref, 3); ok && field == "annotations" && ref.HasPrefix(pluginsOfInput) {
+		return true
+	}
 	return ref.HasPrefix(ast.MustParseRef("input.tool.input")) || ref.HasPrefix(ast.MustParseRef("input.parameters"))
 }
 

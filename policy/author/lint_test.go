@@ -24,6 +24,11 @@ func deny(body string) string {
 		strings.ReplaceAll(body, "\n", "\n\t") + "\n}\n"
 }
 
+// helper is the head with the helpers of plugins, allow2 what comes below.
+const helper = head + "import data.gatehouse.plugins\n\n"
+
+func allow2(body string) string { return strings.TrimPrefix(allow(body), head) }
+
 const naming = "package gatehouse.a_test\n\ntest_a if \"a.b\" != \"\"\n"
 
 func TestLint(t *testing.T) {
@@ -97,6 +102,19 @@ func TestLint(t *testing.T) {
 		{"guarded by a condition", deny("input.tool.name == \"Bash\"\nsome c in input.bash.commands\nc.git.subcommand == \"push\"\nnot c.git.writes"), ""},
 		{"path of a word", deny("input.tool.name == \"Bash\"\nsome c in input.bash.commands\nsome a in c.args\nnot a.path.inside"), "nullable 7"},
 		{"path of the call", deny("some p in input.paths\nnot p.inside"), ""},
+
+		{"plugin not there", allow("input.tool.name == \"Read\"\nnot input.plugins.scan.error"), "plugin-absent 5"},
+		{"plugin that did not object", allow("input.tool.name == \"Read\"\nnot input.plugins.scan.verdict == \"deny\""), "plugin-absent 5"},
+		{"any plugin that did not object", allow("input.tool.name == \"Read\"\nnot input.plugins[_].verdict == \"deny\""), "plugin-absent 5"},
+		{"plugin that annotated nothing", allow("input.tool.name == \"Read\"\nnot data.gatehouse.plugins.plugin_annotation(\"scan\", \"danger\", false)"), "plugin-absent 5"},
+		{"helper by an import", helper + allow2("input.tool.name == \"Read\"\nnot plugins.plugin_annotation(\"scan\", \"danger\", false)"), "plugin-absent 7"},
+		{"plugin that is there", helper + allow2("input.tool.name == \"Read\"\nplugins.plugin_ok(\"scan\")\nnot input.plugins.scan.annotations.danger"), ""},
+		{"another plugin that is there", helper + allow2("input.tool.name == \"Read\"\nplugins.plugin_ok(\"other\")\nnot input.plugins.scan.annotations.danger"), "plugin-absent 8"},
+		{"fallback beside", helper + allow2("input.tool.name == \"Read\"\nplugins.plugin_annotation(\"scan\", \"a\", 1) == 1\nnot plugins.plugin_annotation(\"scan\", \"b\", false)"), "plugin-absent 8"},
+		{"plugin that has to be there", allow("input.tool.name == \"Read\"\ninput.plugins.scan.annotations.safe"), ""},
+		{"refused without the plugin", helper + strings.TrimPrefix(deny("not plugins.plugin_ok(\"scan\")"), head), ""},
+		{"annotation with a default", deny("object.get(input.plugins.scan.annotations, \"risk\", \"high\") == \"high\""), ""},
+		{"plugins with a default", deny("object.get(input.plugins, \"scan\", {}) == {}"), "object-get-input 4"},
 
 		{"no reason", head + "decisions contains {\"effect\": \"ask\", \"rule\": \"a.b\"} if input.door == \"answer\"\n", "no-reason 3"},
 		{"no message", head + "decisions contains {\"effect\": \"deny\", \"rule\": \"a.b\", \"reason\": \"r\"} if input.door == \"answer\"\n", "no-agent-message 3"},

@@ -33,6 +33,13 @@ start(parameters) := gatehouse.admission("start", parameters)
 # changed(bash("ls"), {"budget": {"usd": 9}}).
 changed(document, values) := object.union(document, values)
 
+# with_plugin is the document with a plugin that was heard and passed, with fields
+# put over that: with_plugin(bash("ls"), "scan", {"annotations": {"risk": "high"}}).
+# One that failed is {"ok": false, "error": "…"}.
+with_plugin(document, name, fields) := object.union(document, {"plugins": {name: object.union(passed, fields)}})
+
+passed := {"ok": true, "verdict": "pass", "binding": false, "reason": "", "annotations": {}, "error": "", "ms": 0, "sha256": ""}
+
 # said are decisions as "effect:rule".
 said(decisions) := {sprintf("%s:%s", [d.effect, d.rule]) | some d in decisions}
 
