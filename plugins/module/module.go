@@ -5,7 +5,7 @@
 // each table has a maximum.
 package module
 
-import "errors"
+import "fmt"
 
 // Prepared is a module that may be compiled.
 type Prepared struct {
@@ -31,4 +31,18 @@ type Memory struct {
 }
 
 // Prepare checks and rewrites a module. The error says what was refused, and why.
-func Prepare(wasm []byte) (Prepared, error) { return Prepared{}, errors.New("module: not built yet") }
+//
+// Types of operands are left to the runtime's own validation; the form, the sizes
+// and what compiling costs are not. Custom sections are dropped, since debug
+// information would be wrong afterwards, but for the names of functions.
+func Prepare(wasm []byte) (Prepared, error) {
+	if len(wasm) > MaxModule {
+		return Prepared{}, fmt.Errorf("module has %d bytes, at most %d are allowed", len(wasm), MaxModule)
+	}
+	p := &parser{reader: &reader{b: wasm}, out: make([]byte, 0, len(wasm)+len(wasm)/8+64)}
+	if err := p.module(); err != nil {
+		return Prepared{}, fmt.Errorf("module: %w", err)
+	}
+	p.prepared.Wasm = p.out
+	return p.prepared, nil
+}
