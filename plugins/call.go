@@ -1,21 +1,210 @@
 package plugins
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
 )
 
-// document is what one call shows to plugins: the parts all of them see, and below
-// them those of the one that is called (config and data). It is immutable and safe
-// for concurrent use.
-type document struct{}
+// plugin is one loaded plugin.
+type plugin struct {
+	host     *Host
+	config   Config // checked, with defaults filled in
+	sha256   string // of the file
+	hooks    []Hook // that it is called at, in the order of [Hooks]
+	tools    []Tool
+	settings *tape // its part of documents, /config
+	compiled time.Duration
 
-// newDocument makes a document of its members, by name, each valid JSON. abi, hook
-// and now are added.
-func newDocument(hook Hook, members map[string]json.RawMessage) *document { return nil }
+	code   *code
+	spare  *pool
+	health health
+	users  int // sets it is in, guarded by Host.mu
+
+	mu      sync.Mutex
+	running map[*exchange]context.CancelFunc // calls in flight, which Close can end
+}
 
 // call calls a hook once, under all limits and with the plugin's health kept. An
 // error means that on_error holds: it says what happened and which limit it was,
 // and begins with `plugin "name": `. session is the scope of kv; empty: of none.
-//
-//	func (p *plugin) call(ctx context.Context, hook Hook, d *document, session string) (Outcome, error)
-type plugin struct{}
+// The caller holds the set the plugin is in, see [Host.hold].
+func (p *plugin) call(ctx context.Context, hook Hook, d *document, session string) (Outcome, error) {
+	return p.callFor(ctx, hook, d, session, func(Outcome) error { return nil })
+}
+
+// callFor is call with a look at the outcome: one that accept refuses is a failure
+// as any other.
+func (p *plugin) callFor(ctx context.Context, hook Hook, d *document, session string, accept func(Outcome) error) (Outcome, error) {
+	started := p.host.now()
+	if p.host.isClosed() {
+		return Outcome{}, p.failed(hook, errClosed)
+	}
+	if err := p.health.enter(started); err != nil {
+		return Outcome{}, p.failed(hook, err)
+	}
+	out, err := p.attempt(ctx, hook, &exchange{plugin: p, hook: hook, doc: p.view(d), session: session})
+	out.Took = p.host.now().Sub(started)
+	if err == nil {
+		err = accept(out)
+	}
+	if err != nil {
+		err = p.failed(hook, err)
+		out = Outcome{Log: out.Log, Took: out.Took, Memory: out.Memory}
+	}
+	p.settle(err)
+	return out, err
+}
+
+// view is a document as this plugin sees it.
+func (p *plugin) view(d *document) *view {
+	v := &view{document: d, config: p.settings}
+	if len(p.config.Data) > 0 && p.host.options.Data != nil {
+		v.data = sync.OnceValue(p.data)
+	}
+	return v
+}
+
+// data is the part of the policies' data that it sees. Data that cannot be written
+// is no JSON, so that the call fails when it is asked for.
+func (p *plugin) data() *tape {
+	raw, err := selectData(p.host.options.Data(), p.config.Data)
+	if err != nil {
+		p.host.log.Warn("plugin data", "plugin", p.config.Name, "error", err)
+	}
+	return newTape(raw)
+}
+
+// attempt waits for a slot and calls.
+func (p *plugin) attempt(ctx context.Context, hook Hook, x *exchange) (Outcome, error) {
+	s, limit := p.host.slots, p.config.Timeout
+	if hook == ToolsCall {
+		s, limit = p.host.toolSlots, p.config.ToolTimeout
+	}
+	if err := s.take(ctx); err != nil {
+		return Outcome{}, &hostFault{err}
+	}
+	defer s.release()
+	if err := p.health.remains(); err != nil {
+		return Outcome{}, err
+	}
+	x.began = p.host.now()
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, timedOut(limit))
+	defer cancel()
+	p.starts(x, cancel)
+	defer p.ends(x)
+	return p.run(ctx, x)
+}
+
+// run calls the guest once, in an instance that is taken for it.
+func (p *plugin) run(ctx context.Context, x *exchange) (out Outcome, err error) {
+	i, err := p.instance(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	err = i.call(ctx, x)
+	out = x.outcome()
+	out.Memory = i.size()
+	x.log.tell(ctx, p.host.log, p.config.Name, x.hook)
+	p.spare.done(i, err == nil && p.config.Reuse)
+	return out, err
+}
+
+// instance takes a spare one, or makes one in the call's own time.
+func (p *plugin) instance(ctx context.Context) (*instance, error) {
+	if i := p.spare.take(); i != nil {
+		return i, nil
+	}
+	return p.make(ctx)
+}
+
+// make makes an instance. What it logs while it begins goes to the log.
+func (p *plugin) make(ctx context.Context) (*instance, error) {
+	x := &exchange{plugin: p}
+	i, err := p.code.instantiate(ctx, x)
+	x.log.tell(ctx, p.host.log, p.config.Name, "_initialize")
+	if err != nil {
+		return nil, fmt.Errorf("making an instance: %w", err)
+	}
+	return i, nil
+}
+
+func (p *plugin) starts(x *exchange, cancel context.CancelFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running == nil {
+		p.running = make(map[*exchange]context.CancelFunc)
+	}
+	p.running[x] = cancel
+}
+
+func (p *plugin) ends(x *exchange) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.running, x)
+}
+
+// cancel ends the calls in flight.
+func (p *plugin) cancel() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, cancel := range p.running {
+		cancel()
+	}
+}
+
+func (x *exchange) outcome() Outcome {
+	return Outcome{
+		Verdict: x.verdict, Reason: x.reason, Annotations: x.notes, Output: json.RawMessage(x.output), Log: x.log.texts(),
+	}
+}
+
+// callError is a failed call, as it is told.
+type callError struct {
+	plugin  string
+	hook    Hook
+	onError OnError
+	cause   error
+}
+
+func (e *callError) Error() string {
+	text := fmt.Sprintf("plugin %q: %v in %s", e.plugin, e.cause, e.hook)
+	if e.hook == ToolsCall || e.hook == ToolsList {
+		return text // the error is the answer
+	}
+	return text + " (on_error = " + string(e.onError) + ")"
+}
+
+func (e *callError) Unwrap() error { return e.cause }
+
+func (p *plugin) failed(hook Hook, cause error) error {
+	return &callError{plugin: p.config.Name, hook: hook, onError: p.config.OnError, cause: cause}
+}
+
+// hostFault is a failure that tells nothing of the plugin: its health is not touched.
+type hostFault struct{ error }
+
+func (e *hostFault) Unwrap() error { return e.error }
+
+// timedOut is the cause of a call's end at its limit.
+type timedOut time.Duration
+
+func (t timedOut) Error() string { return "stopped after " + time.Duration(t).String() }
+
+// settle keeps the plugin's health by how a call ended.
+func (p *plugin) settle(err error) {
+	var theirs *hostFault
+	result := succeeded
+	switch {
+	case errors.As(err, &theirs):
+		result = neutral
+	case err != nil:
+		result = failing
+	}
+	if kind := p.health.leave(p.host.now(), result, err); kind != "" {
+		p.host.tell(kind, p)
+	}
+}

@@ -4,15 +4,41 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+	"github.com/gatehouse-mcp/gatehouse/internal/rawjson"
 )
 
 // Host holds the plugins in force. It is safe for concurrent use.
-type Host struct{}
+type Host struct {
+	options   Options // without Plugins
+	slots     slots   // of calls
+	toolSlots slots   // of tools_call
+	warming   slots   // of instances made ahead
+	now       func() time.Time
+	log       *slog.Logger
+	idle      atomic.Int64 // bytes of linear memory that instances that wait have
+	held      atomic.Int64 // bytes of text that streams hold back
+	kv        kvStore
+	events    *observation
+
+	loading sync.Mutex // one Reload or Close at a time
+
+	mu      sync.Mutex
+	current *set
+	left    sync.WaitGroup // sets that are still used
+	closed  bool
+}
 
 var (
 	_ permission.Annotator = (*Host)(nil)
@@ -22,71 +48,90 @@ var (
 	_ event.Observer       = (*Host)(nil)
 )
 
-var errNotYet = errors.New("plugins: not built yet")
+var errClosed = errors.New("plugins: the host is closed")
 
-// Load loads plugins. The error tells what is wrong with each that cannot be.
-func Load(ctx context.Context, o Options) (*Host, error) { return nil, errNotYet }
+func newHost(o Options) *Host {
+	o.Plugins = nil
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	parallel := runtime.GOMAXPROCS(0)
+	h := &Host{
+		options: o, now: time.Now, log: o.Logger,
+		slots: newSlots(parallel), toolSlots: newSlots(ToolSlots), warming: newSlots(max(1, parallel/2)),
+	}
+	h.events = newObservation(h.deliver, h.kv.drop, h.lost)
+	return h
+}
 
-// Reload replaces the plugins: the new ones are made aside, then take the place of
-// the old ones, whose calls go on to their end. On an error nothing has changed.
-// A plugin whose file and settings are as they were stays as it is.
-func (h *Host) Reload(ctx context.Context, plugins []Config) error { return errNotYet }
+func (h *Host) tell(kind NewsKind, p *plugin) {
+	if h.options.Told == nil {
+		return
+	}
+	info := p.info()
+	h.options.Told(News{Kind: kind, Plugin: info, Error: info.Error})
+}
 
-// Close waits for calls to end, or for ctx, and frees everything.
-func (h *Host) Close(ctx context.Context) error { return nil }
+// inForce are the plugins in the order they are called in, for a look. Who calls
+// one takes it from hold.
+func (h *Host) inForce() []*plugin {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.current.plugins
+}
+
+// at are those of inForce that are called at a hook.
+func (h *Host) at(hook Hook) []*plugin {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.current.at[hook]
+}
+
+// hold gives the plugins that are called at a hook. None of them is closed before
+// release is called, which has to be.
+func (h *Host) hold(hook Hook) (plugins []*plugin, release func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.current
+	if len(s.at[hook]) == 0 || s.gone {
+		return s.at[hook], func() {} // nobody calls them: the host is closed
+	}
+	s.users++
+	return s.at[hook], func() { h.release(s) }
+}
 
 // Plugins tells of all plugins, in the order they are called in.
-func (h *Host) Plugins() []Info { return nil }
+func (h *Host) Plugins() []Info {
+	var all []Info
+	for _, p := range h.inForce() {
+		all = append(all, p.info())
+	}
+	return all
+}
 
 // Revision names the plugins in force with their settings; empty: there are none.
-func (h *Host) Revision() string { return "" }
-
-// Annotate calls pre_permission of each plugin.
-func (h *Host) Annotate(ctx context.Context, r permission.Request) []permission.Annotation {
-	return nil
+func (h *Host) Revision() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.current.revision
 }
 
-// AnnotateAdmission calls session_admit of each plugin, for start, fork, resume and reply.
-func (h *Host) AnnotateAdmission(ctx context.Context, r admission.Request) []permission.Annotation {
-	return nil
+func (p *plugin) info() Info {
+	healthy, last := p.health.state()
+	info := Info{
+		Name: p.config.Name, Path: p.config.Path, SHA256: p.sha256, Pinned: p.config.SHA256 != "",
+		Hooks: p.hooks, Order: p.config.Order, Binding: p.config.Binding, OnError: p.config.OnError,
+		Timeout: p.config.Timeout, Memory: p.config.Memory, Healthy: healthy, Error: last, Compiled: p.compiled,
+	}
+	for _, t := range p.tools {
+		info.Tools = append(info.Tools, t.Name)
+	}
+	return info
 }
 
-// Redact calls redact of each plugin, and post_tool for the output of a tool on
-// its way to the model.
-func (h *Host) Redact(ctx context.Context, p event.Payload) (json.RawMessage, []event.Redaction, error) {
-	return nil, nil, errNotYet
-}
-
-// Stream holds a text back until it is whole where a plugin has the hook redact.
-func (h *Host) Stream(ctx context.Context, p event.Payload) (event.Stream, error) {
-	return nil, errNotYet
-}
-
-// Observe calls session_event.
-func (h *Host) Observe(o *event.Origin, e event.Event) {}
-
-// Ended forgets what plugins keep for a session.
-func (h *Host) Ended(sessionID string) {}
-
-// SeesOutput says whether a healthy plugin of that name has the hook post_tool.
-func (h *Host) SeesOutput(name string) bool { return false }
-
-// Tool is a tool that a plugin offers.
-type Tool struct {
-	Plugin      string
-	Name        string
-	Description string
-	InputSchema json.RawMessage // a JSON schema of type object
-	Annotations json.RawMessage // MCP tool annotations; nil: none
-}
-
-// Tools are those of all plugins, by plugin and name.
-func (h *Host) Tools() []Tool { return nil }
-
-// CallTool calls a plugin's tool for a session. The result is an MCP tool result:
-// {"content": […], "isError"?: bool}. An error tells that there is none.
-func (h *Host) CallTool(ctx context.Context, plugin, tool, sessionID string, arguments json.RawMessage) (json.RawMessage, error) {
-	return nil, errNotYet
+func (p *plugin) healthy() bool {
+	ok, _ := p.health.state()
+	return ok
 }
 
 // Outcome is what one call gave.
@@ -96,13 +141,43 @@ type Outcome struct {
 	Annotations map[string]json.RawMessage
 	Output      json.RawMessage // nil: none
 	Log         []string        // "level: text"
-	Took        time.Duration
-	Memory      int64 // bytes of linear memory at its end
+	Took        time.Duration   // waiting for a slot included
+	Memory      int64           // bytes of linear memory at its end
 }
 
 // Try calls one hook with a document given as a JSON object, as the commands
 // "plugin run" and "plugin check" do: members that are missing are filled in. The
 // error is why the outcome would not count; on_error is not applied.
-func (h *Host) Try(ctx context.Context, plugin string, hook Hook, document json.RawMessage) (Outcome, error) {
-	return Outcome{}, errNotYet
+func (h *Host) Try(ctx context.Context, name string, hook Hook, document json.RawMessage) (Outcome, error) {
+	plugins, release := h.hold(hook)
+	defer release()
+	i := slices.IndexFunc(plugins, func(p *plugin) bool { return p.config.Name == name })
+	if i < 0 {
+		return Outcome{}, fmt.Errorf("plugin %q: is not loaded, or not called in %s", name, hook)
+	}
+	d, err := triedDocument(hook, document)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("plugin %q: %w", name, err)
+	}
+	session, _, _ := (&view{document: d}).get("/session/id")
+	return plugins[i].callFor(ctx, hook, d, string(session), func(o Outcome) error { return checkOutput(plugins[i], hook, d, o.Output) })
+}
+
+func triedDocument(hook Hook, object json.RawMessage) (*document, error) {
+	if len(object) == 0 {
+		object = json.RawMessage(`{}`)
+	}
+	if err := checkJSON(object); err != nil {
+		return nil, fmt.Errorf("document %w", err)
+	}
+	m := map[string]json.RawMessage{}
+	if !rawjson.Each(object, func(literal, value []byte) {
+		if name, err := rawjson.Name(literal); err == nil {
+			m[name] = value
+		}
+	}) {
+		return nil, fmt.Errorf("document is %s, want an object", rawjson.Kind(object))
+	}
+	maps.DeleteFunc(m, func(name string, _ json.RawMessage) bool { return name == "abi" || name == "hook" })
+	return newDocument(hook, m), nil
 }

@@ -1,0 +1,133 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	w "github.com/gatehouse-mcp/gatehouse/internal/testwasm"
+)
+
+// TestReloadUnderCalls replaces plugins while 100 goroutines call them: every call
+// ends with a verdict of the old one or of the new one, and none with an error.
+func TestReloadUnderCalls(t *testing.T) {
+	old, next := guest(t, "a", w.Deny("pre_permission", "old")), guest(t, "a", w.Deny("pre_permission", "new"))
+	stays := guest(t, "b", w.Deny("pre_permission", "stays"))
+	h, _ := start(t, Options{Plugins: []Config{old, stays}})
+	var stop atomic.Bool
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() { // until stop
+			for !stop.Load() {
+				said := h.Annotate(context.Background(), bash("ls"))
+				if len(said) != 2 || said[0].Error != "" || said[0].Reason != "old" && said[0].Reason != "new" || said[1].Reason != "stays" {
+					t.Errorf("said %+v", said)
+					return
+				}
+			}
+		})
+	}
+	for i := range 20 {
+		plugins := []Config{next, stays}
+		if i%2 == 1 {
+			plugins[0] = old
+		}
+		if err := h.Reload(t.Context(), plugins); err != nil {
+			t.Error(err)
+		}
+	}
+	stop.Store(true)
+	all.Wait()
+	if said := h.Annotate(t.Context(), bash("ls")); said[0].Reason != "old" {
+		t.Errorf("after the last reload it says %q", said[0].Reason)
+	}
+}
+
+func TestReload(t *testing.T) {
+	a, b := guest(t, "a", w.Remember("session_admit", "pre_permission", "k", "kept")), guest(t, "b", w.Deny("pre_permission", "b"))
+	a.KV = true
+	var news []string
+	h, _ := start(t, Options{Plugins: []Config{a, b}, Told: func(n News) { news = append(news, string(n.Kind)+" "+n.Plugin.Name) }})
+	if _, err := h.Try(t.Context(), "a", SessionAdmit, []byte(`{"session":{"id":"s1"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	first, same := h.Revision(), h.inForce()[0]
+	t.Run("unchanged", func(t *testing.T) {
+		if err := h.Reload(t.Context(), []Config{b, a}); err != nil || h.Revision() != first || h.inForce()[0] != same {
+			t.Errorf("%v, revision %s, want %s", err, h.Revision(), first)
+		}
+	})
+	t.Run("an error changes nothing", func(t *testing.T) {
+		broken := guest(t, "c", []byte("no module"))
+		err := h.Reload(t.Context(), []Config{a, broken, having(b, func(c *Config) { c.Path += "x" })})
+		if err == nil || !strings.Contains(err.Error(), `plugin "c": `) || !strings.Contains(err.Error(), `plugin "b": `) || h.Revision() != first {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("settings", func(t *testing.T) {
+		if err := h.Reload(t.Context(), []Config{having(a, func(c *Config) { c.Order = 5 }), b}); err != nil || h.Revision() == first {
+			t.Errorf("%v, revision %s", err, h.Revision())
+		}
+		if h.inForce()[0].config.Name != "b" {
+			t.Error("the order did not change")
+		}
+		if said := h.Annotate(t.Context(), bash("ls")); said[1].Reason != "kept" {
+			t.Errorf("what it kept is gone: %+v", said)
+		}
+	})
+	t.Run("file", func(t *testing.T) {
+		if err := os.WriteFile(b.Path, w.Deny("pre_permission", "changed"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Reload(t.Context(), []Config{b}); err != nil {
+			t.Fatal(err)
+		}
+		if said := h.Annotate(t.Context(), bash("ls")); len(said) != 1 || said[0].Reason != "changed" {
+			t.Errorf("said %+v", said)
+		}
+	})
+	want := []string{"loaded a", "loaded b", "loaded a", "unloaded a", "loaded b"}
+	if !slices.Equal(news, want) {
+		t.Errorf("news are %q, want %q", news, want)
+	}
+}
+
+func TestCloseEndsCalls(t *testing.T) {
+	forever := guest(t, "g", w.Hook("tools_call", w.Forever()))
+	g := w.NewGuest()
+	g.Hook("tools_list", g.Output(`{"tools":[{"name":"t","description":"d","inputSchema":{"type":"object"}}]}`))
+	g.Hook("tools_call", w.Forever())
+	if err := os.WriteFile(forever.Path, g.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, _ := start(t, Options{Plugins: []Config{forever}})
+	called := make(chan error)
+	go func() { // ends with Close
+		_, err := h.CallTool(context.Background(), "g", "t", "", nil)
+		called <- err
+	}()
+	for len(h.toolSlots) == 0 {
+		if err := t.Context().Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := h.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := <-called; err == nil || !strings.Contains(err.Error(), "cancelled") {
+		t.Errorf("the call ended with %v", err)
+	}
+	if _, err := h.CallTool(context.Background(), "g", "t", "", nil); !errors.Is(err, errClosed) {
+		t.Errorf("a call after Close ended with %v", err)
+	}
+	if err := h.Reload(t.Context(), nil); !errors.Is(err, errClosed) {
+		t.Errorf("a reload after Close ended with %v", err)
+	}
+}
