@@ -145,7 +145,7 @@ var auditKinds = func() (names []string) {
 	for _, k := range []audit.Kind{
 		audit.SessionStart, audit.SessionResume, audit.SessionEnd, audit.Decision, audit.Admission,
 		audit.ApprovalAsked, audit.ApprovalAnswered, audit.ApprovalExpired, audit.Redaction, audit.Unmediated,
-		audit.ServerStart, audit.ServerStop, audit.ConfigLoad, audit.PolicyLoad, audit.PluginLoad,
+		audit.ServerStart, audit.ServerStop, audit.ConfigLoad, audit.PolicyLoad, audit.PluginLoad, audit.PluginState,
 		audit.ProtocolError, audit.Limit, audit.Gap, audit.Checkpoint, audit.Removal,
 	} {
 		names = append(names, string(k))

@@ -89,7 +89,7 @@ func resolveExecutable(name, current string, env environment) (string, error) {
 }
 
 // build opens the policies and makes the engine, which keeps what it keeps in st.
-// Whoever calls it closes the engine, and then st.
+// Whoever calls it closes the engine, then the plugins of the rollout, and then st.
 func build(ctx context.Context, s *settings, st *state, env environment, logger *slog.Logger, unattended bool) (*engine.Engine, *rollout, error) {
 	scanner := scanRedactor{s.redaction.scanner}
 	coverLog(logger, scanner)
@@ -108,9 +108,14 @@ func build(ctx context.Context, s *settings, st *state, env environment, logger 
 	}()
 	strict := slices.Contains(strictProfiles, s.profile)
 	redactor := policy.NewRedactor(r.live, policy.RedactorOptions{Options: s.redaction.options})
-	s.coverDecisions(redactor)
+	r.plugins, err = openPlugins(ctx, s, redactor, r.policyData, st, logger)
+	if err != nil {
+		<-told
+		return nil, nil, err
+	}
+	s.coverDecisions(r.plugins.cover(redactor))
 	coverLog(logger, redactor)
-	eng, err := engine.New(st.with(engine.Options{
+	eng, err := engine.New(r.plugins.with(st.with(engine.Options{
 		Executable: s.executable, MinVersion: s.minVersion, Args: s.cliArgs,
 		Roots: s.roots, Trusted: s.trusted,
 		Deciders: []permission.Decider{r.live}, Admission: []admission.Decider{r.live},
@@ -125,8 +130,13 @@ func build(ctx context.Context, s *settings, st *state, env environment, logger 
 		Filter: s.filterProgram(), FilterSpec: s.filterSpec(redactor, env),
 		DiskResume: env.get(allowDiskResume) == "1", ResumeSecret: engine.Secret(env.get(resumeSecret)),
 		Environ: env, Logger: logger,
-	}))
+	})))
 	<-told // no call is judged before
+	if err == nil {
+		r.plugins.announceTo(eng)
+	} else {
+		r.plugins.close(logger)
+	}
 	if err == nil && !s.redaction.filter {
 		eng.Announce(engine.Announcement{Type: noticeRedaction, Message: filterWarning, Standing: true})
 	}
@@ -136,8 +146,8 @@ func build(ctx context.Context, s *settings, st *state, env environment, logger 
 // protected lists what no session may write: what configures the gate, the
 // gate itself, what it remembers and the program behind it.
 func (s *settings) protected() []string {
-	paths := slices.Concat(s.files, s.policyPaths, s.policyData, s.bundleFiles, []string{filepath.Dir(organisationFile)})
-	for _, path := range []string{s.executable, s.stateFolder, s.decisionLog.folder, s.store.dir, s.audit.dir, s.audit.key} {
+	paths := slices.Concat(s.files, s.policyPaths, s.policyData, s.bundleFiles, s.plugins.files, []string{filepath.Dir(organisationFile)})
+	for _, path := range []string{s.executable, s.stateFolder, s.decisionLog.folder, s.store.dir, s.audit.dir, s.audit.key, s.plugins.cache} {
 		if filepath.IsAbs(path) {
 			paths = append(paths, path)
 		}

@@ -21,6 +21,7 @@ type checkReport struct {
 	Warnings      []string        `json:"warnings,omitempty"`
 	State         *checkedState   `json:"state,omitempty"`
 	Policies      *checkedPolicy  `json:"policies,omitempty"`
+	Plugins       []checkedPlugin `json:"plugins,omitempty"` // in the order they are called in
 	CLI           *checkedCLI     `json:"cli,omitempty"`
 	Gate          []gateResult    `json:"gate,omitempty"`
 	Calls         []checkedSample `json:"calls,omitempty"`  // what policy says to sample tool calls
@@ -56,6 +57,7 @@ type check struct {
 	options  *options
 	settings *settings
 	policies *policy.Set
+	plugins  *pluginHost // nil: none are configured
 	report   checkReport
 	hooksOff string // the file of the owner or the machine that switches hooks off
 }
@@ -72,6 +74,7 @@ func (c *command) check(ctx context.Context, args []string) int {
 	}
 	k := &check{command: c, options: o}
 	code, err := k.steps(ctx)
+	k.plugins.close(slog.New(slog.DiscardHandler))
 	switch {
 	case ctx.Err() != nil:
 		return k.stopped(exitInterrupted, errors.New("check: interrupted"))
@@ -106,12 +109,15 @@ func (k *check) load(ctx context.Context) (err error) {
 	if err := k.state(); err != nil {
 		return err
 	}
-	if k.policies, err = loadPolicies(ctx, s, newLogger(k.stderr, slog.LevelWarn)); err != nil {
+	logger := newLogger(k.stderr, slog.LevelWarn)
+	r, err := openRollout(ctx, s, logger)
+	if err != nil {
 		return err
 	}
+	k.policies = r.live.Set()
 	k.report.Policies = &checkedPolicy{Files: policyFiles(s.policyPaths), Revision: k.policies.Revision()}
 	k.show(k.policyText)
-	return nil
+	return k.loadPlugins(ctx, r, logger)
 }
 
 // orEmpty makes a list that encodes as [] when it is empty.

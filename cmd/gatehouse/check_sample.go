@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -61,6 +62,9 @@ const sampleBudget = 1
 func (k *check) sample(ctx context.Context) error {
 	s := k.settings
 	chain := permission.Chain{Deciders: []permission.Decider{k.policies}, Default: permission.Ask}
+	if k.plugins != nil {
+		chain.Annotators = []permission.Annotator{k.plugins.Host}
+	}
 	session := permission.Session{
 		Cwd: s.roots[0], Roots: s.roots, Mode: "default", Turn: 1, MaxBudgetUSD: sampleBudget,
 		Trusted: slices.ContainsFunc(s.trusted, func(t string) bool { return inside(s.roots[0], t) }),
@@ -100,10 +104,14 @@ func (k *check) attended(s checkedSample) checkedSample {
 // everything after having asked: nothing is started.
 func (k *check) sampleStarts(ctx context.Context) error {
 	s, asked := k.settings, &askedAdmission{next: k.policies}
-	eng, err := engine.New(engine.Options{
+	o := engine.Options{
 		Executable: s.executable, Roots: s.roots, Trusted: s.trusted, Admission: []admission.Decider{asked},
 		Mentions: facts.Mentions, Environ: k.env, Logger: slog.New(slog.DiscardHandler),
-	})
+	}
+	if k.plugins != nil {
+		o.AdmissionAnnotators = []admission.Annotator{k.plugins.Host}
+	}
+	eng, err := engine.New(o)
 	if err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
@@ -141,10 +149,26 @@ func (a *askedAdmission) Admit(ctx context.Context, r admission.Request) (permis
 	if err != nil {
 		return d, err
 	}
+	d = bound(d, r.Annotations)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.answer = &d
 	return permission.Decision{Effect: permission.Deny, Rule: "check.sample", Reason: "nothing is started", By: "policy"}, nil
+}
+
+// bound is d, or the refusal of a plugin that holds whatever policies say.
+func bound(d permission.Decision, said []permission.Annotation) permission.Decision {
+	for _, a := range said {
+		if d.Effect != permission.Allow || !a.Binding || a.Verdict != permission.Ask && a.Verdict != permission.Deny {
+			continue
+		}
+		rule := "plugin." + a.Plugin
+		if a.Error != "" {
+			rule += ".error"
+		}
+		d = permission.Decision{Effect: permission.Deny, Rule: rule, Reason: cmp.Or(a.Reason, a.Error), By: "plugin"}
+	}
+	return d
 }
 
 // take returns the answer and forgets it; ok is false when nothing was asked.

@@ -20,6 +20,8 @@ type fileConfig struct {
 	Limits    limitsConfig    `toml:"limits"`
 	Approvals approvalsConfig `toml:"approvals"`
 	Redaction redactionConfig `toml:"redaction"`
+	Plugin    []pluginConfig  `toml:"plugin"`
+	Plugins   pluginsConfig   `toml:"plugins"`
 	Lock      lockConfig      `toml:"lock"`
 
 	DecisionLog decisionLogConfig `toml:"decision_log"`
@@ -141,6 +143,8 @@ func collectKeys(t reflect.Type, prefix string, known map[string]string) {
 				known[key] = tomlTables
 				collectKeys(element, key+".", known)
 			}
+		case reflect.Map: // see freeTable
+			known[key] = tomlTable
 		case reflect.Int:
 			known[key] = tomlInteger
 		case reflect.Bool:
@@ -150,6 +154,9 @@ func collectKeys(t reflect.Type, prefix string, known map[string]string) {
 		}
 	}
 }
+
+// freeTable reports a key of somebody else's: plugins name those of their table.
+func freeTable(key string) bool { return strings.HasPrefix(key, pluginKey+".config.") }
 
 // nearestKey returns the known key that takes the fewest edits from key. A
 // known key with the same last word counts as one edit away.

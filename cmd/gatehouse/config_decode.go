@@ -34,6 +34,9 @@ func (c *fileConfig) decode(file, text string, at places) error {
 		name := key.String()
 		n := seen[name]
 		seen[name]++
+		if freeTable(name) {
+			continue
+		}
 		want, ok := knownKeys[name]
 		if !ok {
 			return fmt.Errorf("%s: unknown key %q; the nearest known key is %q", where.of(name, n), name, nearestKey(name))

@@ -30,6 +30,8 @@ type loaded struct {
 
 	orgPaths, orgData []string // policies and data of the organisation, also in Policy
 	detectorsAt       []string // file:line of each of Redaction.Detectors
+	pluginsAt         []string // file:line of each of Plugin
+	pluginFolders     []string // of the files those stand in
 }
 
 // loadConfig reads the organisation's file, then the one named by --config,
@@ -51,7 +53,8 @@ func loadConfig(org, named string, env environment) (*loaded, error) {
 	l.locked = slices.Clone(l.locked)
 	l.lockBundle()
 	delete(l.at, "lock.keys")
-	orgRedaction := l.keepRedaction()
+	orgRedaction, orgPlugins := l.keepRedaction(), l.Plugin
+	l.Plugin = nil // so that the next file is decoded beside them, not over them
 	l.orgPaths, l.orgData = orgPaths, orgData
 	if err := l.readUserFile(named, env); err != nil {
 		return nil, err
@@ -60,6 +63,7 @@ func loadConfig(org, named string, env environment) (*loaded, error) {
 	l.Policy.Paths = union(orgPaths, l.Policy.Paths)
 	l.Policy.Data = union(orgData, l.Policy.Data)
 	l.addRedaction(orgRedaction)
+	l.Plugin = slices.Concat(orgPlugins, l.Plugin)
 	return l, nil
 }
 
@@ -135,6 +139,7 @@ func (l *loaded) accept(path string, at places) error {
 	}
 	l.placeDetectors(at)
 	folder := filepath.Dir(path)
+	l.placePlugins(folder, at)
 	if _, ok := at["policy.paths"]; ok {
 		l.Policy.Paths = below(folder, l.Policy.Paths)
 	}

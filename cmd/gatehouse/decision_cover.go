@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/redact"
@@ -144,9 +145,20 @@ func (d *writtenDecision) with(call json.RawMessage) (json.RawMessage, error) {
 	return encodeTree(d.tree)
 }
 
+// placesIn are those places, and those where plugins may have repeated what they saw.
+func placesIn(tree map[string]any) [][]string {
+	all := slices.Clip(callPlaces)
+	input, _ := tree["input"].(map[string]any)
+	said, _ := input["plugins"].(map[string]any)
+	for name := range said {
+		all = append(all, []string{"input", "plugins", name, "annotations"}, []string{"input", "plugins", name, "reason"})
+	}
+	return all
+}
+
 // move puts what one tree has at the places of the call into another.
 func move(to, from map[string]any) {
-	for _, place := range callPlaces {
+	for _, place := range placesIn(from) {
 		target, source := to, from
 		for _, step := range place[:len(place)-1] {
 			if source, _ = source[step].(map[string]any); source == nil {

@@ -6,6 +6,7 @@
 //   - run, demo: the timeline, or with --json one object a line, goes to stdout;
 //     questions and logs go to stderr. Without --json logs are warnings only.
 //   - check: the report goes to stdout, with --json as one object.
+//   - plugin: the answer goes to stdout; the documents of plugin run come from stdin.
 //   - redact: the covered text goes to stdout as it is, controls included; with
 //     --check and --json what was found takes its place.
 //   - An error is one line on stderr, "gatehouse: " and what to do about it. One
@@ -91,6 +92,8 @@ func (c *command) dispatch(ctx context.Context, args []string) int {
 		return c.auditLog(ctx, args)
 	case "policy":
 		return c.policy(ctx, args)
+	case "plugin":
+		return c.plugin(ctx, args)
 	case "redact":
 		return c.redact(ctx, args)
 	case "version", "--version", "-version":
@@ -112,6 +115,7 @@ const usage = `Gatehouse runs Claude Code sessions under policy.
   gatehouse session        what sessions did: list, show, tail; gatehouse session help
   gatehouse audit          what was decided: show, verify, export; gatehouse audit help
   gatehouse policy         write, test, explain and roll out policies; gatehouse policy help
+  gatehouse plugin         write and try WebAssembly plugins; gatehouse plugin help
   gatehouse redact         cover secrets in files and pipes; gatehouse redact -h
   gatehouse demo           a scripted session; needs nothing installed
   gatehouse version

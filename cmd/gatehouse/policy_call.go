@@ -28,11 +28,14 @@ type policyCall struct {
 	mode                  string
 	allowed, disallowed   string
 	payload               payloadFlags
-	plans                 bool // the command can show a redaction plan
+	plans                 bool     // the command can show a redaction plan
+	plugins               []string // --plugin, as given
 
 	settings *settings
 	set      *policy.Set
 	note     string // on the document that was given
+
+	annotations []permission.Annotation // what plugins say of the call; set by load
 }
 
 // callFlags adds the flags that name a call.
@@ -48,12 +51,16 @@ func (c *command) callFlags(o *policyOptions) *policyCall {
 	f.StringVar(&k.mode, "mode", "default", "permission `mode` of the session: default, acceptEdits or plan")
 	f.StringVar(&k.allowed, "allowed-tools", "", "the caller's `rules`, comma-separated, for example Read,Bash(go test *)")
 	f.StringVar(&k.disallowed, "disallowed-tools", "", "the caller's `rules` that never run")
+	k.pluginFlag(f)
 	return k
 }
 
 // load checks the command line and loads the policies in force.
 func (k *policyCall) load(ctx context.Context) (err error) {
 	if err := k.check(); err != nil {
+		return err
+	}
+	if k.annotations, err = k.pluginsSaid(); err != nil {
 		return err
 	}
 	if k.settings, err = k.configure(&k.o.options); err != nil {
@@ -90,6 +97,8 @@ func (k *policyCall) check() error {
 		return fmt.Errorf("one command is judged at a time, got %d words; put quotes around it", len(k.o.rest))
 	case k.document != "" && (command || k.tool != "" || k.input != ""):
 		return errors.New("--document excludes a command, --tool and --input")
+	case len(k.plugins) > 0 && (k.document != "" || k.entrypoint == string(policy.EntryInproc) || k.entrypoint == string(policy.EntryRedaction)):
+		return errors.New("--plugin is about a call or a request; a document has what plugins said below plugins, by their names")
 	case k.document != "" || k.entrypoint == string(policy.EntryAdmission):
 		return nil
 	case k.entrypoint == string(policy.EntryInproc):
@@ -214,6 +223,7 @@ func (k *policyCall) request() (permission.Request, error) {
 	return permission.Request{
 		SessionID: "policy", Door: permission.DoorAsk, ToolUseID: "policy", Tool: tool, Input: input,
 		Caller: permission.Caller{Client: "terminal", Transport: "terminal", UID: -1}, Session: k.session(),
+		Annotations: k.annotations,
 	}, nil
 }
 
@@ -237,6 +247,7 @@ func (k *policyCall) admission() (admission.Request, error) {
 		Action: admission.Action(k.action), Cwd: session.Cwd, Roots: session.Roots, Trusted: session.Trusted,
 		CwdInsideRoots: slices.ContainsFunc(session.Roots, func(root string) bool { return inside(session.Cwd, root) }),
 		Caller:         permission.Caller{Client: "terminal", Transport: "terminal", UID: -1},
+		Annotations:    k.annotations,
 	}
 	if k.input == "" {
 		return r, nil

@@ -17,6 +17,7 @@ import (
 type realWorld struct {
 	cli, project string
 	environ      []string
+	api          *fakeapi.Server
 }
 
 // newRealWorld skips without the CLI. Its model has one command run.
@@ -48,7 +49,7 @@ func newRealWorldWith(t *testing.T, command string) realWorld {
 	return realWorld{cli: cli, project: filepath.Join(base, "project"), environ: []string{
 		"HOME=" + filepath.Join(base, "home"), "TMPDIR=" + filepath.Join(base, "tmp"), "PATH=" + os.Getenv("PATH"),
 		"ANTHROPIC_BASE_URL=" + api.URL, "ANTHROPIC_API_KEY=dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-	}}
+	}, api: api}
 }
 
 // command runs one of the test binary's programs in the project.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/internal/watch"
@@ -28,6 +29,10 @@ type rollout struct {
 	settings *settings      // the policies in force were loaded with
 	source   *bundle.Source // nil: no bundle
 	projects *policy.Projects
+	plugins  *pluginHost // nil: none are configured; set by build
+
+	data   map[string]any                 // of the policies loaded last
+	shared atomic.Pointer[map[string]any] // of those in force, to plugins
 
 	// loaded is told which configuration and policies are in force, by their digests,
 	// at the start and after each reload; nil: nobody wants to know.
@@ -61,8 +66,18 @@ func openRollout(ctx context.Context, s *settings, logger *slog.Logger) (*rollou
 		return nil, err
 	}
 	r.live = policy.NewLive(set)
+	r.share()
 	return r, nil
 }
+
+// share shows plugins the data of the policies that were just put in force.
+func (r *rollout) share() {
+	data := r.data
+	r.shared.Store(&data)
+}
+
+// policyData is the data in force. It is safe for concurrent use.
+func (r *rollout) policyData() map[string]any { return *r.shared.Load() }
 
 // tellLoaded tells what is in force.
 func (r *rollout) tellLoaded(ctx context.Context) {
@@ -192,7 +207,20 @@ func (r *rollout) load(ctx context.Context, s *settings, b *bundle.Bundle) (*pol
 			return nil, err
 		}
 	}
-	return policy.Load(ctx, o)
+	set, err := policy.Load(ctx, o)
+	if err == nil {
+		r.data = overlaid(o.Data, o.OrgData)
+	}
+	return set, err
+}
+
+// overlaid is the data plugins see. Where both set one member, the organisation's
+// holds: its plugins must not be steered by what a user writes.
+func overlaid(user, organisation map[string]any) map[string]any {
+	all := make(map[string]any, len(user)+len(organisation))
+	maps.Copy(all, user)
+	maps.Copy(all, organisation)
+	return all
 }
 
 // united puts a bundle's data beside the organisation's own.

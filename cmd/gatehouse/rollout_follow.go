@@ -138,9 +138,9 @@ func (r *rollout) wait() time.Duration {
 	return r.source.Next()
 }
 
-// policyInputs are the files and folders the policies come from.
+// policyInputs are the files and folders policies and plugins come from.
 func (s *settings) policyInputs() []string {
-	return slices.Concat(s.policyPaths, s.policyData, s.bundleFiles)
+	return slices.Concat(s.policyPaths, s.policyData, s.bundleFiles, s.plugins.files)
 }
 
 // reloadable are the beginnings of the keys that a reload heeds.
@@ -153,7 +153,7 @@ func changedKeys(a, b fileConfig) []string {
 	collectValues(reflect.ValueOf(b), "", after)
 	var keys []string
 	for key, value := range after {
-		heeded := slices.ContainsFunc(reloadable, func(p string) bool { return strings.HasPrefix(key, p) })
+		heeded := key == pluginKey || slices.ContainsFunc(reloadable, func(p string) bool { return strings.HasPrefix(key, p) })
 		if !heeded && !reflect.DeepEqual(value, before[key]) {
 			keys = append(keys, key)
 		}

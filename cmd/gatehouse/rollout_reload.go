@@ -60,9 +60,13 @@ func (r *rollout) reload(ctx context.Context, to announcer, reread func() (*sett
 func (r *rollout) tellFailure(to announcer, err error) {
 	r.failed = true
 	revision := r.live.Revision()
-	r.logger.Error("policies could not be reloaded; the old ones stay in force", "error", err.Error(), "revision", revision)
+	what, rest := "policies", ""
+	if _, ok := errors.AsType[*pluginsError](err); ok {
+		what, rest = "plugins", ", and so do the old policies"
+	}
+	r.logger.Error(what+" could not be reloaded; the old ones stay in force"+rest, "error", err.Error(), "revision", revision)
 	to.Announce(engine.Announcement{
-		Type: noticePolicy, Standing: true, Message: "policies could not be reloaded: " + clipped(err) + "; the old ones stay in force",
+		Type: noticePolicy, Standing: true, Message: what + " could not be reloaded: " + clipped(err) + "; the old ones stay in force" + rest,
 		More: map[string]any{"reloaded": false, "policyRevision": revision},
 	})
 }
@@ -94,6 +98,9 @@ func (r *rollout) replace(ctx context.Context, reread func() (*settings, error),
 		return nil, r.refuse(ctx, true, err)
 	}
 	restarts := changedKeys(r.start.config, fresh.config)
+	if r.plugins == nil && len(fresh.plugins.list) > 0 {
+		restarts = append(restarts, pluginKey+" (the first one)")
+	}
 	if slices.Contains(strictProfiles, fresh.profile) != slices.Contains(strictProfiles, r.start.profile) {
 		restarts = append(restarts, "profile (attachments, and whether anybody is asked)")
 	}
@@ -108,7 +115,7 @@ func (r *rollout) replace(ctx context.Context, reread func() (*settings, error),
 	}
 	r.source = source
 	err = r.live.Reload(ctx, func(ctx context.Context) (*policy.Set, error) {
-		return r.firstOf(func(b *bundle.Bundle) (*policy.Set, error) { return r.tested(ctx, fresh, b) })
+		return r.firstOf(func(b *bundle.Bundle) (*policy.Set, error) { return r.withPlugins(ctx, fresh, b) })
 	})
 	if err != nil {
 		if r.source != old {
@@ -117,6 +124,7 @@ func (r *rollout) replace(ctx context.Context, reread func() (*settings, error),
 		return nil, r.refuse(ctx, false, err)
 	}
 	r.settings = fresh
+	r.share()
 	r.tellLoaded(ctx)
 	return restarts, nil
 }
@@ -143,6 +151,16 @@ func (r *rollout) reopen(ctx context.Context, fresh *settings, asked bool) (*bun
 		return r.source, err
 	}
 	return r.source, nil
+}
+
+// withPlugins is tested, with plugins that are replaced last: the policies follow
+// at once, and with an error neither is in force.
+func (r *rollout) withPlugins(ctx context.Context, s *settings, b *bundle.Bundle) (*policy.Set, error) {
+	set, err := r.tested(ctx, s, b)
+	if err != nil {
+		return nil, err
+	}
+	return set, r.plugins.reload(ctx, s)
 }
 
 // tested loads policies and runs their tests.

@@ -71,6 +71,9 @@ func TestScripts(t *testing.T) {
 			"plant":    cmdPlant,
 			"fill":     cmdFill,
 			"nowhere":  cmdNowhere,
+			"guest":    cmdGuest,
+			"goguest":  cmdGoGuest,
+			"pin":      cmdPin,
 			"private":  func(ts *testscript.TestScript, _ bool, args []string) { ts.Check(ownersOnly(ts.MkAbs(args[0]))) },
 		},
 	})

@@ -43,6 +43,7 @@ func (c *command) serve(ctx context.Context, args []string) int {
 	if err != nil {
 		return c.failUsage(err)
 	}
+	defer rollout.plugins.close(logger) // after the sessions have ended, and the reloads
 	d.open(eng, logger)
 	hangup, forget := hangups()
 	defer forget()
@@ -53,6 +54,9 @@ func (c *command) serve(ctx context.Context, args []string) int {
 	}
 	for _, w := range s.redactionWarnings() {
 		logger.Warn("redaction", "problem", w)
+	}
+	for _, w := range s.pluginWarnings() {
+		logger.Warn("plugins", "problem", w)
 	}
 	server := serverOf(eng)
 	logger.Info("serving", "profile", s.profile, "roots", s.roots, "executable", s.executable)

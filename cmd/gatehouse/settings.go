@@ -54,6 +54,7 @@ type settings struct {
 	store            storeSettings
 	audit            auditSettings
 	redaction        redactionSettings
+	plugins          pluginSettings
 	deadline         time.Duration    // of one decision; 0 = the default
 	decisions        *decisionlog.Log // nil: none is kept, as with every command but serve and run
 }
@@ -126,6 +127,7 @@ func (l *loaded) check(start string, env environment) (*settings, error) {
 	s.audit = c.audit()
 	s.redaction = c.redaction()
 	s.roots = c.roots(start)
+	s.plugins = c.plugins(s.roots)
 	s.trusted = c.folders("workspace.trusted", l.Workspace.Trusted)
 	for _, t := range s.trusted {
 		if !slices.ContainsFunc(s.roots, func(root string) bool { return inside(t, root) }) {

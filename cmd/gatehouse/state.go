@@ -173,6 +173,8 @@ func (st *state) refused(cover event.Redactor) func(context.Context, bool, error
 		kind, old := audit.PolicyLoad, st.policy
 		if config {
 			kind, old = audit.ConfigLoad, st.config
+		} else if _, ok := errors.AsType[*pluginsError](failed); ok {
+			kind = audit.PluginLoad
 		}
 		given, err := json.Marshal(map[string]string{"old": old, "error": clipped(failed)})
 		detail, _, covered := event.Redact(context.WithoutCancel(ctx), []event.Redactor{cover}, event.Payload{Sink: event.SinkAudit, Kind: event.Notice, Data: given})

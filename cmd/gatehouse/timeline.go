@@ -25,6 +25,21 @@ type payload struct {
 	IsError        bool            `json:"is_error"`
 	Result         string          `json:"result"`
 	Content        json.RawMessage `json:"content"` // what a tool gave back
+	Plugins        []struct {
+		Name string `json:"name"`
+	} `json:"plugins"` // that were heard
+}
+
+// decider is who decided: the plugin whose rule it was, or the source.
+func (p *payload) decider() string {
+	name, isPlugin := strings.CutPrefix(p.Rule, "plugin.")
+	name = strings.TrimSuffix(name, ".error")
+	for _, heard := range p.Plugins {
+		if isPlugin && p.Source == "policy" && heard.Name == name {
+			return "plugin " + name
+		}
+	}
+	return p.Source
 }
 
 // text prints the line of an event, if it has one.
@@ -70,7 +85,7 @@ func (v *view) decision(e event.Event, p payload) {
 	if p.Source != "policy" && json.Unmarshal(p.Message, &said) == nil && said != "" {
 		reason = said // of whoever answered; the rule's was shown when it asked
 	}
-	v.line(e.Timestamp, "✗", fmt.Sprintf("%s  denied by %s, rule %s: %s", call, p.Source, p.Rule, reason))
+	v.line(e.Timestamp, "✗", fmt.Sprintf("%s  denied by %s, rule %s: %s", call, p.decider(), p.Rule, reason))
 }
 
 // toolResult marks secrets that were covered before the model read them: the
