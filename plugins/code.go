@@ -10,10 +10,11 @@ import (
 // code is a compiled module in a runtime of its own, as the limit of memory is one
 // of the runtime's. Closing it frees everything made in it.
 type code struct {
-	runtime wazero.Runtime
-	module  wazero.CompiledModule
-	config  wazero.ModuleConfig
-	cache   wazero.CompilationCache // nil: none
+	runtime  wazero.Runtime
+	memories *memories // of instances
+	module   wazero.CompiledModule
+	config   wazero.ModuleConfig
+	cache    wazero.CompilationCache // nil: none
 }
 
 const page = 64 << 10

@@ -29,6 +29,7 @@ type Host struct {
 	log       *slog.Logger
 	idle      atomic.Int64 // bytes of linear memory that instances that wait have
 	held      atomic.Int64 // bytes of text that streams hold back
+	memories  memories     // of instances
 	kv        kvStore
 	events    *observation
 

@@ -14,6 +14,7 @@ import (
 // one that failed it is closed.
 type instance struct {
 	module api.Module
+	memory linear
 	hooks  map[Hook]api.Function // made at the first call, when an instance is used again
 	clock  guestClock
 }
@@ -21,9 +22,9 @@ type instance struct {
 // instantiate makes an instance, which runs its start function and _initialize,
 // until ctx is done.
 func (c *code) instantiate(ctx context.Context, x *exchange) (*instance, error) {
-	i := &instance{hooks: make(map[Hook]api.Function, 1)}
+	i := &instance{hooks: make(map[Hook]api.Function, 1), memory: linear{from: c.memories}}
 	x.clock = &i.clock
-	module, err := c.runtime.InstantiateModule(&callContext{ctx, x}, c.module, c.config)
+	module, err := c.runtime.InstantiateModule(allocating(&callContext{ctx, x}, &i.memory), c.module, c.config)
 	switch {
 	case x.exited:
 		err = x.exitError()
@@ -38,6 +39,7 @@ func (c *code) instantiate(ctx context.Context, x *exchange) (*instance, error) 
 		if module != nil {
 			_ = module.Close(context.Background())
 		}
+		i.memory.release()
 		return nil, err
 	}
 	i.module = module
@@ -79,7 +81,11 @@ func (i *instance) size() int64 {
 	return 0
 }
 
-func (i *instance) close() { _ = i.module.Close(context.Background()) }
+// close frees the instance, of which no call is under way; once.
+func (i *instance) close() {
+	_ = i.module.Close(context.Background())
+	i.memory.release()
+}
 
 func (x *exchange) exitError() error {
 	return fmt.Errorf("exited with status %d, where only a return counts", int32(x.exitStatus))

@@ -160,10 +160,11 @@ func (p *plugin) begin(ctx context.Context, wasm []byte) (err error) {
 		}
 	}()
 	started := time.Now()
-	if p.code, err = compileCached(ctx, wasm, p.config.Memory, p.host.options.CacheDir, p.host.log); err != nil {
+	p.code, err = compileCached(ctx, wasm, p.config.Memory, p.host.options.CacheDir, p.host.log)
+	if err != nil {
 		return fmt.Errorf("compiling: %w", err)
 	}
-	p.compiled = time.Since(started)
+	p.compiled, p.code.memories = time.Since(started), &p.host.memories
 	p.spare = newPool(p)
 	if err := p.first(ctx); err != nil {
 		p.close()
