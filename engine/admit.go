@@ -47,7 +47,11 @@ func (e *Engine) judgeAdmission(ctx context.Context, r admission.Request) (permi
 	r.Load = e.load(r.Caller)
 	r.RunningSessions = r.Load.Sessions
 	said, err := e.annotateAdmission(ctx, r)
-	if err != nil {
+	switch {
+	case errors.Is(err, errGivenUp):
+		d := permission.Decision{Effect: permission.Deny, Rule: "engine.cancelled", Reason: "plugins were not heard to their end", By: "engine"}
+		return boundAdmission(r.Action, d, said), err
+	case err != nil:
 		d := permission.Decision{Effect: permission.Deny, Rule: "engine.panic", Reason: "what hears the plugins panicked", By: "engine"}
 		return boundAdmission(r.Action, d, said), err
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,8 +27,20 @@ func (e *Engine) annotateAdmission(ctx context.Context, r admission.Request) (sa
 	}()
 	for _, a := range e.o.AdmissionAnnotators {
 		said = append(said, a.AnnotateAdmission(ctx, r)...)
+		err = givenUp(ctx)
 	}
-	return said, nil
+	return said, err
+}
+
+// errGivenUp is for a caller that goes away: whether a plugin counts that is cut off
+// is not up to callers.
+var errGivenUp = errors.New("the request was given up")
+
+func givenUp(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return errGivenUp
+	}
+	return nil
 }
 
 // boundAdmission composes a decision with what binds of the plugins. Whoever

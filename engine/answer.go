@@ -44,7 +44,7 @@ func (s *Session) Answer(ctx context.Context, a Answer) error {
 	}
 	v, err := s.verdict(ctx, a, q)
 	if err != nil {
-		s.engine.recordRefusal(ctx, s, answerRefused(a, q), err)
+		s.recordRefusedAnswer(ctx, a, q, v, err)
 		return err
 	}
 	s.touch()
@@ -126,10 +126,9 @@ func (s *Session) verdict(ctx context.Context, a Answer, q permission.Question) 
 	moved := cmp.Or(v.Folder, s.cwd) != cmp.Or(q.Request.Folder, s.cwd)
 	if changed || moved || s.engine.chain.Revision() != q.Decision.InForce() {
 		d, err := s.judgeAgain(ctx, v, q)
-		if err != nil {
+		if v.Judged = &d; err != nil {
 			return v, err
 		}
-		v.Judged = &d
 	}
 	return v, s.checkUpdates(a.UpdatedPermissions)
 }

@@ -193,14 +193,17 @@ func summary(r permission.Request, cover func(string) string) string {
 }
 
 // visible escapes what a reader could not see: control, bidi and zero-width characters.
-func visible(s string) string {
+func visible(s string) string { return visibleBut(s, "") }
+
+// visibleBut leaves the characters of but as they are.
+func visibleBut(s, but string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return s // most are plain
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if part := s[i : i+size]; unseen.Rune(r) || r == utf8.RuneError && size == 1 {
+		if part := s[i : i+size]; unseen.Rune(r) && !strings.ContainsRune(but, r) || r == utf8.RuneError && size == 1 {
 			quoted := strconv.QuoteToASCII(part)
 			b.WriteString(quoted[1 : len(quoted)-1])
 		} else {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,12 +50,44 @@ func mustRecord(r admission.Request) bool {
 // recordRefusal records what was refused before policy was asked, or after: err is
 // what the caller is told. Mistakes of callers are none of the log's business.
 func (e *Engine) recordRefusal(ctx context.Context, s *Session, r admission.Request, err error) {
-	if e.auditor == nil || CodeOf(err) != PermissionDenied {
-		return
+	if d := refusedBy(err); d.Effect == permission.Deny {
+		e.recordRefused(ctx, s, r, d)
+	}
+}
+
+func (e *Engine) recordRefused(ctx context.Context, s *Session, r admission.Request, d permission.Decision) {
+	if e.auditor != nil {
+		e.recordAnyway(context.WithoutCancel(ctx), e.admissionRecord(ctx, s, r, d, 0))
+	}
+}
+
+// refusedBy is the deny that an error tells of; the zero value where it is none.
+func refusedBy(err error) (d permission.Decision) {
+	if CodeOf(err) != PermissionDenied {
+		return d
 	}
 	typed, _ := errors.AsType[*Error](err)
-	d := permission.Decision{Effect: permission.Deny, Rule: ruleIn(typed.Message), Reason: typed.Message, By: "engine"}
-	e.recordAnyway(context.WithoutCancel(ctx), e.admissionRecord(ctx, s, r, d, 0))
+	return permission.Decision{Effect: permission.Deny, Rule: ruleIn(typed.Message), Reason: typed.Message, By: "engine"}
+}
+
+// recordRefusedAnswer records what became of an answer that was judged, and what
+// plugins said of it. Of what was filled into a form nothing is shown, nor what
+// anybody said who saw it.
+func (s *Session) recordRefusedAnswer(ctx context.Context, a Answer, q permission.Question, v permission.Verdict, err error) {
+	d := refusedBy(err)
+	if d.Effect != permission.Deny {
+		return
+	}
+	if j := v.Judged; j != nil {
+		d.DecisionID, d.Plugins = j.DecisionID, j.Plugins
+		if j.Rule == d.Rule { // else it is refused for something else
+			d.By, d.Layer, d.Rules = j.By, j.Layer, j.Rules
+		}
+		if q.Request.Door == permission.DoorForm {
+			d.Reason, d.Plugins = "an answer to a form was refused", wordless(j.Plugins)
+		}
+	}
+	s.engine.recordRefused(ctx, s, answerRefused(a, q), d)
 }
 
 // ruleIn is the rule that the text of a refusal names.
@@ -73,6 +106,9 @@ func answerRefused(a Answer, q permission.Question) admission.Request {
 
 func (e *Engine) admissionRecord(ctx context.Context, s *Session, r admission.Request, d permission.Decision, took time.Duration) audit.Record {
 	raw, shown := sent(r)
+	if !bytes.Equal(raw, shown) {
+		d = withoutPluginWords(d) // they saw what is never shown
+	}
 	effect := permission.Deny
 	if d.Effect == permission.Allow {
 		effect = permission.Allow

@@ -176,7 +176,7 @@ func (p *process) formFilled(ctx context.Context, r permission.Request, d permis
 		rec.about.input, rec.about.secret = v.Input, true
 	}
 	if v.Judged != nil {
-		rec.heard(v.Judged.Plugins)
+		rec.heard(wordless(v.Judged.Plugins)) // they saw what was filled in
 	}
 	permit, err := p.session.permitted(ctx, &rec)
 	if err != nil {

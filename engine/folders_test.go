@@ -78,8 +78,8 @@ func TestAnswerAfterACdIsJudgedAgain(t *testing.T) {
 		"never told":              {"-", "", false},
 		"stayed":                  {work, "", false},
 		"moved where it is asked": {filepath.Join(work, "sub"), "", true},
-		"moved where it is not":   {outside, "answer, in the folder the call would run in now, refused by rule test.outside", false},
-		"nobody knows":            {"", "refused by rule test.ask: ", false},
+		"moved where it is not":   {outside, "answer, in the folder the call would run in now, refused by rule test.outside", true},
+		"nobody knows":            {"", "refused by rule test.ask: ", true},
 	} {
 		s := e.newSessionForTest(StartParams{})
 		s.cwd = work

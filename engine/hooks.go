@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/control"
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
 
@@ -73,8 +74,10 @@ func (p *process) preToolUse(ctx context.Context, input map[string]json.RawMessa
 	revision := s.engine.chain.Revision() // read first: a decision must never be kept for policies that came after it
 	d := s.judge(ctx, r)
 	if d.Effect < permission.Deny {
-		s.memo.Put(r, revision, d)
-		return hookAnswer(preToolUseAnswer{Event: "PreToolUse", Decision: "ask", Reason: d.Rule, Context: strings.Join(d.Context, "\n")})
+		if d.InForce() == revision {
+			s.memo.Put(r, revision, d)
+		}
+		return hookAnswer(preToolUseAnswer{Event: "PreToolUse", Decision: "ask", Reason: d.Rule, Context: s.heardText(event.SinkModel, d, strings.Join(d.Context, "\n"))})
 	}
 	rec := record(r, d, "deny", "policy", "")
 	rec.Message, rec.Interrupt = s.refusalText(d), d.Effect == permission.Halt || s.tooManyDenials()

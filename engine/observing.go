@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
@@ -45,10 +46,22 @@ func (e *Engine) observers() []event.Observer {
 	return all
 }
 
-// observe tells observers of the session from now on. Its log has its place.
+// observing is whether a session's observers are told.
+type observing struct {
+	mu    sync.Mutex
+	ended bool
+}
+
+// observe tells observers of the session from now on. Its log has its place. One that
+// was cancelled while it began has ended already, and nobody would tell of that again.
 func (s *Session) observe() {
 	e := s.engine
 	if len(e.o.Observers) == 0 {
+		return
+	}
+	s.observing.mu.Lock()
+	defer s.observing.mu.Unlock()
+	if s.observing.ended {
 		return
 	}
 	e.mu.Lock()
@@ -66,6 +79,9 @@ func (s *Session) observe() {
 
 // unobserve tells them of the end.
 func (s *Session) unobserve() {
+	s.observing.mu.Lock()
+	defer s.observing.mu.Unlock()
+	s.observing.ended = true
 	s.log.EndObserving(s.id)
 	s.engine.mu.Lock()
 	defer s.engine.mu.Unlock()

@@ -174,11 +174,14 @@ func (f *fitter) fit(key string, before, after any) (any, bool) {
 func (f *fitter) text(key, before string, after any) (any, bool) {
 	a, ok := after.(string)
 	switch {
+	case keepsWord(f.tool, key, before): // whatever stands there: a plugin may have taken it away
+		return before, true
+	case !ok && before == "":
+		return "", true
 	case !ok:
+		f.picture = f.picture || pictureKeys[key]
 		return withheldWord, true
 	case a == before:
-	case keepsWord(f.tool, key, before):
-		return before, true
 	case a == "" && f.mayNotBeEmpty(key):
 		return withheldWord, true
 	case pictureKeys[key]:
@@ -204,8 +207,13 @@ func holdsPicture(v any) bool {
 	return false
 }
 
-// mayNotBeEmpty are the texts for which schemas ask for a character (CLI 2.1.197).
+// mayNotBeEmpty are the texts for which schemas ask for a character (CLI 2.1.197). Of
+// an MCP server's tool an empty output counts as none, and the model's API refuses an
+// empty block.
 func (f *fitter) mayNotBeEmpty(key string) bool {
+	if isMCP(f.tool) {
+		return key == "" || key == "text"
+	}
 	return f.tool == "TodoWrite" && (key == "content" || key == "activeForm")
 }
 

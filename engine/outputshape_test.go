@@ -25,6 +25,12 @@ func TestKeepShape(t *testing.T) {
 		{"an element gone", "Glob", `{"filenames":["a","b"]}`, `{"filenames":["a"]}`, ""},
 		{"a name that is covered", "AskUserQuestion", `{"answers":{"is it s?":"yes","on?":"no"}}`, `{"answers":{"is it [x]?":"yes","on?":"no"}}`, `{"answers":{"is it [x]?":"[withheld]","on?":"no"}}`},
 		{"what may not be empty", "TodoWrite", `{"newTodos":[{"content":"s","activeForm":"s","status":"pending"}]}`, `{"newTodos":[{"content":"","activeForm":"","status":"pending"}]}`, `{"newTodos":[{"activeForm":"[withheld]","content":"[withheld]","status":"pending"}]}`},
+		{"a word of the shape that is taken away", "Read", `{"type":"text","file":{"content":"s"}}`, `{"type":null,"file":{"content":null}}`, `{"file":{"content":"[withheld]"},"type":"text"}`},
+		{"a picture that is taken away", "Read", `{"type":"image","file":{"base64":"s","type":"image/png"}}`, `{"type":"image","file":{"base64":null,"type":"image/png"}}`, `{"file":{"content":"[withheld]","filePath":"","numLines":1,"startLine":1,"totalLines":1},"type":"text"}`},
+		{"a block's picture that is taken away", "mcp__s__t", `[{"type":"image","source":{"data":"s"}}]`, `[{"type":"image","source":{"data":null}}]`, ""},
+		{"an output of a server that is emptied", "mcp__s__t", `"s"`, `""`, `"[withheld]"`},
+		{"one that was empty", "mcp__s__t", `""`, `""`, `""`},
+		{"a block of a server that is emptied", "mcp__s__t", `[{"type":"text","text":"s"}]`, `[{"type":"text","text":""}]`, `[{"text":"[withheld]","type":"text"}]`},
 		{"null becomes no text", "Write", `{"originalFile":null}`, `{"originalFile":"[x]"}`, `{"originalFile":null}`},
 		{"a plain text", "TaskOutput", `"s"`, `"[x]"`, `"[x]"`},
 	}

@@ -57,7 +57,9 @@ type ReplyParams struct {
 	Fork               bool
 	SessionInitTimeout time.Duration // 0 = 10 s; forks only
 	PermissionTimeout  time.Duration // 0 = as before
-	Raw                map[string]json.RawMessage
+
+	// Raw is as [StartParams.Raw].
+	Raw map[string]json.RawMessage
 }
 
 // ResumeParams continues a session that is no longer kept, from the transcript

@@ -127,6 +127,9 @@ func lowerFirst(s string) string {
 	if s == "" {
 		return "no rule allows the call"
 	}
+	if c := s[0]; c < 'A' || c > 'Z' {
+		return s // a letter of another script may be of several bytes
+	}
 	return strings.ToLower(s[:1]) + s[1:]
 }
 

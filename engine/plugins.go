@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +45,29 @@ func (r *permissionRecord) heard(all []permission.Annotation) {
 	r.Plugins, r.about.decision.Plugins = pluginWords(all), all
 }
 
+// wordless is what plugins said but for their own words, which may repeat what they
+// saw.
+func wordless(all []permission.Annotation) []permission.Annotation {
+	all = slices.Clone(all)
+	for i := range all {
+		for _, text := range []*string{&all[i].Reason, &all[i].Error} {
+			if *text != "" {
+				*text = withheldError
+			}
+		}
+	}
+	return all
+}
+
+// withoutPluginWords is a decision without them.
+func withoutPluginWords(d permission.Decision) permission.Decision {
+	d.Plugins = wordless(d.Plugins)
+	if name := d.Plugin(); name != "" {
+		d.Reason = fmt.Sprintf("refused by plugin %q, whose own words are not shown as it saw what is never shown", name)
+	}
+	return d
+}
+
 // pluginErrors are the errors of a record, in the order of plugins that failed.
 func pluginErrors(all []permission.Annotation) (errs []string) {
 	for _, a := range all {
@@ -53,7 +78,7 @@ func pluginErrors(all []permission.Annotation) (errs []string) {
 	return errs
 }
 
-// withheldError stands for an error of a plugin that could not be covered.
+// withheldError stands for words of a plugin that are not shown.
 const withheldError = "[withheld]"
 
 // auditedPlugins is what the audit log tells of plugins; errs are pluginErrors as
@@ -83,10 +108,11 @@ func (s *Session) reasonText(d permission.Decision) string {
 	return s.heardText(event.SinkEvent, d, d.Reason)
 }
 
-// heardText is a text of a decision. Where plugins were heard it is covered: they
-// may repeat what they saw of the session.
+// heardText is a text of a decision. Where plugins were heard it is covered, and
+// nothing in it is unseen: they may repeat what they saw of the session, and
+// policies pass their words on. The lines of a policy's text stay lines.
 func (s *Session) heardText(sink event.Sink, d permission.Decision, text string) string {
-	if len(d.Plugins) == 0 {
+	if len(d.Plugins) == 0 || text == "" {
 		return text
 	}
 	for _, a := range d.Plugins {
@@ -96,7 +122,7 @@ func (s *Session) heardText(sink event.Sink, d permission.Decision, text string)
 			}
 		}
 	}
-	return s.redactText(sink, text)
+	return s.redactText(sink, visibleBut(text, "\n\t"))
 }
 
 // unmetPlugin says why no plugin of that name will see the output of a call.
@@ -107,10 +133,18 @@ func (s *Session) unmetPlugin(r permission.Request, o permission.Obligation) str
 		return "its name has to be that of a plugin"
 	case why != "":
 		return why
+	case inBackground(r.Input):
+		return "the call runs in the background (run_in_background), so its output comes by other calls, which owe nothing"
 	case !s.seesOutput(name):
 		return fmt.Sprintf("there is no plugin %q that sees the output of tools now; a [[plugin]] of that name with the hook post_tool would, if it is healthy", clip(name))
 	}
 	return ""
+}
+
+// inBackground reports an input that asks for it, in whatever words.
+func inBackground(input json.RawMessage) bool {
+	asked := string(field(input, "run_in_background"))
+	return asked != "" && asked != "false" && asked != "null"
 }
 
 // seesOutput asks the owner's plugins; what panics sees nothing.

@@ -34,6 +34,19 @@ func (p *StartParams) raw() map[string]json.RawMessage {
 	return raw
 }
 
+// raw is the caller's request as policies and plugins see it.
+func (p *ReplyParams) raw() map[string]json.RawMessage {
+	if p.Raw != nil {
+		return p.Raw
+	}
+	raw := rawParameters{}
+	raw.set("prompt", p.Prompt, true)
+	raw.set("forkSession", p.Fork, p.Fork)
+	raw.set("sessionInitTimeoutMs", p.SessionInitTimeout.Milliseconds(), p.SessionInitTimeout > 0)
+	raw.set("permissionRequestTimeoutMs", p.PermissionTimeout.Milliseconds(), p.PermissionTimeout > 0)
+	return raw
+}
+
 // model adds what shapes the model's answers.
 func (raw rawParameters) model(p *StartParams) {
 	raw.set("model", p.Model, p.Model != "")

@@ -21,7 +21,7 @@ func (s *Session) Prompt(ctx context.Context, p ReplyParams) (*Session, error) {
 	if p.Fork {
 		action = admission.Fork
 	}
-	if err := s.engine.admit(ctx, s, s.admission(ctx, action, p.Prompt, p.Raw)); err != nil {
+	if err := s.engine.admit(ctx, s, s.admission(ctx, action, p.Prompt, p.raw())); err != nil {
 		return nil, err
 	}
 	if err := s.judgeMentions(ctx, p.Prompt); err != nil {

@@ -42,6 +42,7 @@ type Session struct {
 	grants    grantList
 	asked     window // questions of the last minute
 	duties    duties
+	observing observing
 	keeping   keeping
 	noted     notes                   // audit records of this minute
 	program   atomic.Pointer[program] // the executable of its last process

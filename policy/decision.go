@@ -27,6 +27,14 @@ var (
 // ruleForm says what a rule id looks like.
 const ruleForm = "2 to 64 letters, digits, dots, dashes or low lines that begin with a letter or digit"
 
+// ruleReserved says why a rule id is refused that reads as one of the server's own:
+// records name by it who decided.
+const ruleReserved = "ids that begin with engine. or plugin. are those of the server and of plugins; take another"
+
+func reservedRule(id string) bool {
+	return strings.HasPrefix(id, "engine.") || strings.HasPrefix(id, "plugin.")
+}
+
 // verdict is one rule's decision.
 type verdict struct {
 	permission.Decision
@@ -96,6 +104,8 @@ func (v *verdict) check(object map[string]any) error {
 	switch {
 	case len(v.Rule) > maxRuleName || !ruleName.MatchString(v.Rule):
 		return fmt.Errorf("rule must be %s", ruleForm)
+	case reservedRule(v.Rule):
+		return fmt.Errorf("rule %.80q: %s", v.Rule, ruleReserved)
 	case v.Reason == "" && !quiet:
 		return fmt.Errorf("effect %s needs a reason", v.word)
 	case len(v.Reason) > maxReason:

@@ -101,6 +101,9 @@ func checkDecision(object ast.Object, loc *ast.Location) ast.Errors {
 		if ok && (len(id) > maxRuleName || !ruleName.MatchString(string(id))) {
 			errs = append(errs, flaw(t.Location, "rule %q: want %s", string(id), ruleForm))
 		}
+		if ok && reservedRule(string(id)) {
+			errs = append(errs, flaw(t.Location, "rule %q: %s", string(id), ruleReserved))
+		}
 	}
 	effect := literalText(object, "effect")
 	for _, own := range [][2]string{{"ops", "modify"}, {"ask", "ask"}} {

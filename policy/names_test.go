@@ -3,6 +3,8 @@ package policy
 import (
 	"strings"
 	"testing"
+
+	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
 
 // TestNames holds the bounds of names, which are not in their patterns.
@@ -18,12 +20,28 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for name, good := range map[string]bool{
-		"ab": true, "a.b-c_1": true, strings.Repeat("x", maxRuleName): true,
+		"ab": true, "a.b-c_1": true, "engine": true, "plugins.x": true, strings.Repeat("x", maxRuleName): true,
 		"": false, "a": false, ".ab": false, "ab\n": false, "aé": false, strings.Repeat("x", maxRuleName+1): false,
+		"engine.audit": false, "plugin.scan": false, "plugin.scan.error": false,
 	} {
 		_, err := decodeOne(map[string]any{"effect": "allow", "rule": name})
 		if (err == nil) != good {
 			t.Errorf("rule %.20q of %d bytes: %v", name, len(name), err)
+		}
+	}
+}
+
+// TestReservedNames: no rule takes the name of the server's own, or of a plugin's.
+func TestReservedNames(t *testing.T) {
+	for _, name := range []string{"engine.error", "plugin.scan"} {
+		_, err := Load(t.Context(), Options{Paths: []string{userPolicy(t, head+sayIf("allow", name, "true"))}, Deadline: generous, Home: "/nonexistent-home"})
+		if err == nil || !strings.Contains(err.Error(), ruleReserved) {
+			t.Errorf("written out as %s: %v", name, err)
+		}
+		computed := strings.ReplaceAll(sayIf("allow", name, "true"), `"`+name+`"`, `lower("`+strings.ToUpper(name)+`")`)
+		d := decide(t, load(t, Options{Paths: []string{userPolicy(t, head+computed)}}), request(t.TempDir(), "mcp__a__b", `{}`))
+		if d.Effect != permission.Deny || d.Rule != "engine.decode" {
+			t.Errorf("computed as %s: %s by %s", name, d.Effect, d.Rule)
 		}
 	}
 }

@@ -105,11 +105,16 @@ func (a Annotation) Decision() Decision {
 	return d
 }
 
-// annotate hears all annotators, in order. One that panics is a deny.
+// annotate hears all annotators, in order. One that panics is a deny, and so is the
+// end of ctx: who gives up a call must not decide by that which plugins were heard
+// to their end, as a plugin that is cut off may be one that is skipped.
 func (c Chain) annotate(ctx context.Context, r Request) (all []Annotation, failed Decision) {
 	for _, a := range c.Annotators {
 		said, broken := annotateOne(ctx, a, r)
 		all, failed = append(all, said...), stricter(failed, broken)
+	}
+	if len(c.Annotators) > 0 && ctx.Err() != nil {
+		failed = stricter(failed, engineDeny("engine.cancelled", "the call was given up while plugins were heard", nil))
 	}
 	return Heard(all), failed
 }

@@ -4,6 +4,7 @@
 package regular
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -67,12 +68,16 @@ func bounded(f *os.File, name string, limit int64, err error) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	var text bytes.Buffer
+	if info, err := f.Stat(); err == nil { // so that a large one is not copied as it grows
+		text.Grow(int(min(info.Size(), limit)) + bytes.MinRead)
+	}
+	_, err = text.ReadFrom(io.LimitReader(f, limit+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case int64(len(text)) > limit:
+	case int64(text.Len()) > limit:
 		return nil, fmt.Errorf("%s: over %d bytes", name, limit)
 	}
-	return text, nil
+	return text.Bytes(), nil
 }
