@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
 
+	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/plugins"
 	"github.com/gatehouse-mcp/gatehouse/policy"
 )
@@ -33,7 +35,9 @@ func (k *check) loadPlugins(ctx context.Context, r *rollout, logger *slog.Logger
 	s := k.settings
 	k.report.Warnings = append(k.report.Warnings, s.pluginWarnings()...)
 	redactor := policy.NewRedactor(r.live, policy.RedactorOptions{Options: s.redaction.options})
+	logger, hush := hushing(logger)
 	host, err := openPlugins(ctx, s, redactor, r.policyData, nil, logger)
+	hush()
 	if err != nil || host == nil {
 		return err
 	}
@@ -46,12 +50,28 @@ func (k *check) loadPlugins(ctx context.Context, r *rollout, logger *slog.Logger
 		}
 		t := triedPlugin{host: host.Host, config: plugins.Config{Name: info.Name}}
 		for _, hook := range info.Hooks {
-			p.Calls = append(p.Calls, t.call(ctx, hook, sample(hook, info.Tools)))
+			p.Calls = append(p.Calls, t.call(ctx, hook, sample(hook, info.Tools)).covered(ctx, redactor))
 		}
 		k.report.Plugins = append(k.report.Plugins, p)
 	}
 	k.show(k.pluginText)
 	return nil
+}
+
+// covered is an outcome without secrets: a report is kept, and a plugin may repeat
+// its configuration or data.
+func (o pluginOutcome) covered(ctx context.Context, by event.Redactor) (safe pluginOutcome) {
+	data, err := json.Marshal(o)
+	if err == nil {
+		data, _, err = by.Redact(ctx, event.Payload{Sink: event.SinkLog, Kind: event.Notice, Data: data})
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &safe)
+	}
+	if err != nil {
+		return pluginOutcome{Hook: o.Hook, Error: "withheld, as covering secrets in it failed: " + err.Error()}
+	}
+	return safe
 }
 
 func (k *check) pluginText() {

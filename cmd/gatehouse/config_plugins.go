@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/plugins"
@@ -105,12 +106,25 @@ func (c *checker) pluginCache(roots []string) string {
 		return ""
 	}
 	dir := c.placed(cacheKey, c.l.Plugins.Cache, "", "")
+	dir = filepath.Join(linksResolved(filepath.Dir(dir)), filepath.Base(dir)) // a link in its own place is refused later
 	for _, root := range roots {
 		if inside(dir, root) || inside(root, dir) {
 			c.fail(cacheKey, "%s and the root %s lie in each other; what is kept there is run as native code, so it belongs outside of projects", dir, root)
 		}
 	}
 	return dir
+}
+
+// linksResolved is path with links resolved, as far as it is there.
+func linksResolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	above := filepath.Dir(path)
+	if above == path {
+		return path
+	}
+	return filepath.Join(linksResolved(above), filepath.Base(path))
 }
 
 // pluginWarnings are what check and the log of the server tell.

@@ -91,7 +91,7 @@ name = "first"
 	if !reflect.DeepEqual(s.list, want) {
 		t.Errorf("got  %+v\nwant %+v", s.list, want)
 	}
-	if !slices.Contains(s.files, filepath.Join(folder, "x.wasm")) || !strings.HasSuffix(s.at["full"], "user.toml:9") || s.cache != filepath.Join(folder, "cache") {
+	if !slices.Contains(s.files, filepath.Join(folder, "x.wasm")) || !strings.HasSuffix(s.at["full"], "user.toml:9") || s.cache != filepath.Join(filepath.Dir(real), "cache") {
 		t.Errorf("files %v, place %s, cache %s", s.files, s.at["full"], s.cache)
 	}
 }

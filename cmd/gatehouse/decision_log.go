@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/policy/decisionlog"
@@ -70,11 +71,11 @@ func (s *settings) keepDecisions(logger *slog.Logger) (kept *settings, closeLog 
 	}
 	with := *s
 	with.decisions = log
-	return &with, func() {
+	return &with, sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), decisionLogTime)
 		defer cancel()
 		if err := log.Close(ctx); err != nil {
 			logger.Error("decision log", "error", err)
 		}
-	}
+	})
 }

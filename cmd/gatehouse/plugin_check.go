@@ -64,7 +64,7 @@ func (c *command) pluginCheck(ctx context.Context, args []string) int {
 		return pluginDone
 	}
 	if err == nil && len(o.rest) != 1 {
-		err = fmt.Errorf("plugin check takes one file, got %d words", len(o.rest))
+		err = fmt.Errorf("plugin check takes one file, got %s", plural(len(o.rest), "word"))
 	}
 	if err != nil {
 		return c.failUsage(err)

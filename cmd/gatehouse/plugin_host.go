@@ -114,6 +114,13 @@ func (p *pluginHost) announceTo(to announcer) {
 // pluginTime bounds the end of plugins, whose calls have ended with the engine.
 const pluginTime = time.Second / 2
 
+// closeAfter is close after the decision log was closed: plugins cover its last
+// entries, too.
+func (p *pluginHost) closeAfter(closeLog func(), logger *slog.Logger) {
+	closeLog()
+	p.close(logger)
+}
+
 // close frees the plugins, after the engine has closed and before the state.
 func (p *pluginHost) close(logger *slog.Logger) {
 	if p == nil {

@@ -35,7 +35,7 @@ func (c *command) pluginNew(_ context.Context, args []string) int {
 		return pluginDone
 	}
 	if err == nil && (len(o.rest) < 1 || len(o.rest) > 2) {
-		err = fmt.Errorf("plugin new takes a name and perhaps a folder, got %d words", len(o.rest))
+		err = fmt.Errorf("plugin new takes a name and perhaps a folder, got %s", plural(len(o.rest), "word"))
 	}
 	if err != nil {
 		return c.failUsage(err)

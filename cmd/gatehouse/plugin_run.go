@@ -10,10 +10,11 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/gatehouse-mcp/gatehouse/internal/rawjson"
 	"github.com/gatehouse-mcp/gatehouse/plugins"
 )
 
-// maxRunInput bounds what plugin run reads, in bytes.
+// maxRunInput bounds one document of plugin run, in bytes.
 const maxRunInput = 64 << 20
 
 // pluginRun calls a module with documents from standard input.
@@ -26,7 +27,7 @@ func (c *command) pluginRun(ctx context.Context, args []string) int {
 		return pluginDone
 	}
 	if err == nil && len(o.rest) != 2 {
-		err = fmt.Errorf("plugin run takes a file and a hook, got %d words", len(o.rest))
+		err = fmt.Errorf("plugin run takes a file and a hook, got %s", plural(len(o.rest), "word"))
 	}
 	if err != nil {
 		return c.failUsage(err)
@@ -66,9 +67,14 @@ func (c *command) pluginNotLoaded(ctx context.Context, err error) int {
 // pluginDocuments calls a hook for each document and prints what came of it.
 func (c *command) pluginDocuments(ctx context.Context, t *triedPlugin, hook plugins.Hook, asJSON bool) int {
 	code := pluginDone
-	in := json.NewDecoder(io.LimitReader(c.stdin, maxRunInput))
+	bound := &io.LimitedReader{R: c.stdin}
+	in := json.NewDecoder(bound)
 	for n := 0; ; n++ {
+		bound.N = maxRunInput + 1
 		document, err := nextDocument(in, n)
+		if bound.N == 0 && err != nil {
+			err = fmt.Errorf("over %d MiB, more than a document may have", maxRunInput>>20)
+		}
 		if errors.Is(err, io.EOF) {
 			return code
 		}
@@ -92,18 +98,20 @@ func (c *command) pluginDocuments(ctx context.Context, t *triedPlugin, hook plug
 
 // nextDocument reads one object. An input without any is one that is empty.
 func nextDocument(in *json.Decoder, n int) (json.RawMessage, error) {
+	var raw json.RawMessage
 	var document map[string]json.RawMessage
-	err := in.Decode(&document)
-	switch {
+	switch err := in.Decode(&raw); {
 	case errors.Is(err, io.EOF) && n == 0:
-	case err != nil:
-		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil, fmt.Errorf("want a JSON object, found a %s", wrong.Value)
-		}
-		return nil, err
-	}
-	if document == nil {
 		document = map[string]json.RawMessage{}
+	case err != nil:
+		return nil, err
+	default:
+		if kind := rawjson.Kind(raw); kind != "an object" {
+			return nil, fmt.Errorf("want a JSON object, found %s", kind)
+		}
+		if err := json.Unmarshal(raw, &document); err != nil {
+			return nil, err
+		}
 	}
 	if document["session"] == nil {
 		document["session"] = json.RawMessage(`{"id":"run"}`)

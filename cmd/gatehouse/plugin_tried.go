@@ -101,9 +101,11 @@ func readDocumentFile(path string) (map[string]any, error) {
 
 // load makes the host. Whoever calls it closes t.
 func (t *triedPlugin) load(ctx context.Context, logger *slog.Logger) (err error) {
+	logger, hush := hushing(logger)
+	defer hush()
 	begin := time.Now()
 	t.host, err = plugins.Load(ctx, plugins.Options{
-		Plugins: []plugins.Config{t.config}, Data: func() map[string]any { return t.data }, Logger: logger,
+		Plugins: []plugins.Config{t.config}, Data: func() map[string]any { return t.data }, Trying: true, Logger: logger,
 	})
 	t.took = time.Since(begin)
 	return err

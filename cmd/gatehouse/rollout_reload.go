@@ -106,7 +106,7 @@ func (r *rollout) replace(ctx context.Context, reread func() (*settings, error),
 	}
 	fresh.executable, fresh.decisions = r.start.executable, r.start.decisions // those in use
 	fresh.decisionLog, fresh.decisions, fresh.server = r.start.decisionLog, r.start.decisions, r.start.server
-	fresh.store, fresh.audit = r.start.store, r.start.audit
+	fresh.store, fresh.audit, fresh.plugins.cache = r.start.store, r.start.audit, r.start.plugins.cache
 	r.policies.Reset(fresh.policyInputs(), policyExt)
 	old, fetching := r.source, r.fetching
 	source, err := r.reopen(ctx, fresh, asked)
@@ -114,7 +114,8 @@ func (r *rollout) replace(ctx context.Context, reread func() (*settings, error),
 		return nil, r.refuse(ctx, false, err)
 	}
 	r.source = source
-	err = r.live.Reload(ctx, func(ctx context.Context) (*policy.Set, error) {
+	// Once plugins were replaced nothing may hold up the policies, not even the end of ctx.
+	err = r.live.Reload(context.WithoutCancel(ctx), func(context.Context) (*policy.Set, error) {
 		return r.firstOf(func(b *bundle.Bundle) (*policy.Set, error) { return r.withPlugins(ctx, fresh, b) })
 	})
 	if err != nil {

@@ -48,7 +48,7 @@ func (c *command) runSession(ctx context.Context, args []string) int {
 	if err != nil {
 		return c.failUsage(err)
 	}
-	defer rollout.plugins.close(logger) // after the session has ended, and the reloads
+	defer rollout.plugins.closeAfter(closeLog, logger) // after the session has ended, and the reloads
 	d.open(eng, logger)
 	hangup, forget := c.hangups()
 	defer forget()

@@ -43,7 +43,7 @@ func (c *command) serve(ctx context.Context, args []string) int {
 	if err != nil {
 		return c.failUsage(err)
 	}
-	defer rollout.plugins.close(logger) // after the sessions have ended, and the reloads
+	defer rollout.plugins.closeAfter(closeLog, logger) // after the sessions have ended, and the reloads
 	d.open(eng, logger)
 	hangup, forget := hangups()
 	defer forget()

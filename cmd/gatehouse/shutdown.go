@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -107,13 +108,16 @@ func (c *command) closed(err error, logger *slog.Logger) int {
 	return exitOK
 }
 
-// policyTime is what a command of gatehouse policy gets to end in: it holds no
-// session, only files that are replaced as a whole.
+// policyTime is what commands that hold no session get to end in, only files that
+// are replaced as a whole.
 const policyTime = time.Second
+
+// sessionless are those commands.
+var sessionless = []string{"policy", "plugin", "redact"}
 
 // endCommand ends this process soon after a signal.
 func endCommand(args []string) {
-	if len(args) == 0 || args[0] != "policy" {
+	if len(args) == 0 || !slices.Contains(sessionless, args[0]) {
 		endSoon()
 		return
 	}
