@@ -92,7 +92,7 @@ var rooms = map[string]room{
 	"examples/plugins/ticket-required":    {ours: []string{"plugins/pdk"}},
 	"cmd/gatehouse": {
 		ours: []string{
-			"engine", "engine/admission", "engine/audit", "engine/cli", "engine/journal", "guard", "internal/instance", "internal/lineage", "internal/private", "internal/strays", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver",
+			"engine", "engine/admission", "engine/audit", "engine/cli", "engine/journal", "guard", "internal/instance", "internal/lineage", "internal/private", "internal/rawjson", "internal/strays", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver",
 			"engine/permission", "filter", "internal/regular", "internal/spelling", "internal/unseen", "engine/door", "internal/watch", "policy", "plugins", "plugins/module", "plugins/pdk", "policy/author", "policy/bundle", "policy/corpus", "policy/decisionlog", "policy/facts", "redact",
 		},
 		outside: []string{"github.com/BurntSushi/toml"},

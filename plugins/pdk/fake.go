@@ -4,6 +4,7 @@ package pdk
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -35,7 +36,10 @@ type Call struct {
 const (
 	maxReason      = 4 << 10
 	maxAnnotations = 64 << 10
-	maxKey         = 256 // of an annotation
+	maxKey         = 64 // of an annotation
+	maxKeys        = 64 // annotations
+	maxDepth       = 64 // levels of what a plugin says
+	maxPath        = 4 << 10
 	maxOutput      = 1 << 20
 	maxLog         = 64 << 10
 	maxLogLines    = 200
@@ -89,6 +93,7 @@ func (f *Fake) Call(document string, hook func() int32) (call *Call) {
 	if code := hook(); code != 0 {
 		call.fail("the hook returned %d, want 0", code)
 	}
+	call.checkEdits()
 	return call
 }
 
@@ -96,6 +101,9 @@ func (c *Call) read(document string) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(document), &members); err != nil {
 		return fmt.Errorf("document: want a JSON object: %w", err)
+	}
+	if members == nil {
+		return errors.New("document: want a JSON object, got null")
 	}
 	for name, value := range map[string]string{"abi": ABI, "now": "2026-01-02T03:04:05Z"} {
 		if _, ok := members[name]; !ok {

@@ -12,6 +12,9 @@ import (
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 func hostGet(pointer string, dst []byte) int32 {
+	if len(pointer) > maxPath {
+		return codeLimit
+	}
 	part, code := find(now().document, pointer)
 	if code < 0 {
 		return code
@@ -24,6 +27,18 @@ func hostGet(pointer string, dst []byte) int32 {
 
 // find looks for a part: a string decoded, everything else as its JSON text.
 func find(document json.RawMessage, pointer string) (part []byte, code int32) {
+	if part, code = findRaw(document, pointer); code < 0 || part[0] != '"' {
+		return part, code
+	}
+	var text string
+	if json.Unmarshal(part, &text) != nil {
+		return nil, codeMissing
+	}
+	return []byte(text), 0
+}
+
+// findRaw is find without decoding.
+func findRaw(document json.RawMessage, pointer string) (part json.RawMessage, code int32) {
 	if pointer != "" && pointer[0] != '/' || badEscape(pointer) {
 		return nil, codeBad
 	}
@@ -32,13 +47,6 @@ func find(document json.RawMessage, pointer string) (part []byte, code int32) {
 		if part = below(part, unescape.Replace(step)); part == nil {
 			return nil, codeMissing
 		}
-	}
-	if part[0] == '"' {
-		var text string
-		if json.Unmarshal(part, &text) != nil {
-			return nil, codeMissing
-		}
-		return []byte(text), 0
 	}
 	return part, 0
 }

@@ -3,7 +3,7 @@
 package pdk
 
 import (
-	"encoding/json"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,6 +13,18 @@ var (
 	levelNames   = []string{levelDebug: "debug", levelInfo: "info", levelWarn: "warn", levelError: "error"}
 	strictness   = []int{kindPass: 0, kindAllow: 1, kindAsk: 2, kindDeny: 3}
 )
+
+var annotationKey = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+
+// homeless says whether the call is of no session, so that there is no kv: the start of
+// one is not yet.
+func (c *Call) homeless() bool {
+	if c.hook != SessionAdmit && c.hook != ToolsList {
+		return false
+	}
+	id, _ := find(c.document, "/session/id")
+	return len(id) == 0
+}
 
 func hostVerdict(kind int32, reason string) int32 {
 	c := now()
@@ -46,8 +58,15 @@ func hostAnnotate(key, value string) int32 {
 	case key == "" || len(key) > maxKey || size > maxAnnotations:
 		c.fail("annotate: want keys of 1 to %d bytes, and %d bytes together", maxKey, maxAnnotations)
 		return codeLimit
-	case !json.Valid([]byte(value)) || !utf8.ValidString(key) || !utf8.ValidString(value):
-		c.fail("annotate %q: %q is no JSON", key, value)
+	case len(c.Annotations) == maxKeys && c.Annotations[key] == "":
+		c.fail("annotate: there are more than %d annotations", maxKeys)
+		return codeLimit
+	case !annotationKey.MatchString(key):
+		c.fail("annotate %q: want a key of letters, digits, _, . and -", key)
+		return codeUnknown
+	}
+	if err := strictJSON(value); err != nil {
+		c.fail("annotate %q: %q %w", key, value, err)
 		return codeUnknown
 	}
 	c.Annotations[key], c.bytes = value, size
@@ -63,8 +82,9 @@ func hostOutput(value string) int32 {
 	case len(value) > maxOutput || c.Output != "":
 		c.fail("output: one of at most %d bytes may be", maxOutput)
 		return codeLimit
-	case !json.Valid([]byte(value)) || !utf8.ValidString(value):
-		c.fail("output: %q is no JSON", value)
+	}
+	if err := strictJSON(value); err != nil {
+		c.fail("output: %q %w", value, err)
 		return codeUnknown
 	}
 	c.Output = value
@@ -83,7 +103,7 @@ func hostLog(level int32, text string) int32 {
 
 func hostKV(op int32, key string, value []byte) int32 {
 	f := now().fake
-	if f.KV == nil {
+	if f.KV == nil || now().homeless() {
 		return codeNotAllowed
 	}
 	kept, ok := f.KV[key]

@@ -1,6 +1,11 @@
 package pdk
 
-import "strconv"
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+)
 
 // Scratch is kept between questions up to this many bytes, and begins smaller.
 const (
@@ -27,16 +32,36 @@ func Has(pointer string) bool { return hostGet(pointer, nil) >= 0 }
 // Bool says whether a part is true.
 func Bool(pointer string) bool { return Raw(pointer) == "true" }
 
-// Int returns a whole number, 0 for what is none; a string of digits counts.
+// Int returns a whole number, 0 for what is none; a string of digits counts. A
+// fraction is cut off, and what is too large becomes the largest: a rule about a bound
+// must not take 1e21 for 0.
 func Int(pointer string) int64 {
-	n, _ := strconv.ParseInt(Raw(pointer), 10, 64)
-	return n
+	text := Raw(pointer)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err == nil {
+		return n
+	}
+	switch f := number(text); {
+	case f >= math.MaxInt64:
+		return math.MaxInt64
+	case f <= math.MinInt64:
+		return math.MinInt64
+	default:
+		return int64(f)
+	}
 }
 
-// Num returns a number, 0 for what is none; a string that reads as one counts.
-func Num(pointer string) float64 {
-	n, err := strconv.ParseFloat(Raw(pointer), 64)
-	if err != nil {
+// Num returns a number, 0 for what is none; a string that reads as one counts. What
+// is too large is infinite.
+func Num(pointer string) float64 { return number(Raw(pointer)) }
+
+// number reads what is written as JSON writes numbers: no "NaN", no "0x1p4".
+func number(text string) float64 {
+	if strings.Trim(text, "0123456789+-.eE") != "" {
+		return 0
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0
 	}
 	return n

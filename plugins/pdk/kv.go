@@ -1,6 +1,9 @@
 package pdk
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 const (
 	opGet int32 = iota
@@ -35,7 +38,13 @@ func KVInt(key string) int64 {
 // KVAdd adds to a number that is kept and returns the sum. It panics where that
 // cannot be kept.
 func KVAdd(key string, n int64) int64 {
-	n += KVInt(key)
+	if before := KVInt(key); n > 0 && before > math.MaxInt64-n {
+		n = math.MaxInt64 // a sum that begins anew below zero would hide what was added
+	} else if n < 0 && before < math.MinInt64-n {
+		n = math.MinInt64
+	} else {
+		n += before
+	}
 	if !KVSet(key, itoa(n)) {
 		panic("kv is full")
 	}

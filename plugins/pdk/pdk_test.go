@@ -28,7 +28,7 @@ func TestGet(t *testing.T) {
 func TestKinds(t *testing.T) {
 	Test(t, document, func() int32 {
 		for what, ok := range map[string]bool{
-			"Int":                Int("/n") == -12 && Int("/digits") == 42 && Int("/f") == 0 && Int("/missing") == 0,
+			"Int":                Int("/n") == -12 && Int("/digits") == 42 && Int("/f") == 2 && Int("/missing") == 0,
 			"Num":                Num("/f") == 2.5 && Num("/n") == -12 && Num("/tool_name") == 0,
 			"Bool":               Bool("/yes") && !Bool("/no") && !Bool("/missing"),
 			"Has":                Has("/nothing") && Has("/empty") && Has("") && !Has("/missing"),

@@ -13,7 +13,7 @@ import (
 )
 
 //go:embed pdk.go host_wasip1.go get.go kv.go json.go edits.go tools.go strings.go unquote.go
-//go:embed fake.go fake_host.go fake_get.go
+//go:embed fake.go fake_host.go fake_get.go fake_edits.go fake_strict.go
 //go:embed c as scaffold
 var sources embed.FS
 

@@ -12,7 +12,7 @@ import (
 
 func TestScaffold(t *testing.T) {
 	tests := []struct{ lang, files string }{
-		{"go", "README.md go.mod main.go main_test.go pdk/edits.go pdk/fake.go pdk/fake_get.go pdk/fake_host.go pdk/get.go pdk/host_wasip1.go pdk/json.go pdk/kv.go pdk/pdk.go pdk/strings.go pdk/tools.go pdk/unquote.go"},
+		{"go", "README.md go.mod main.go main_test.go pdk/edits.go pdk/fake.go pdk/fake_edits.go pdk/fake_get.go pdk/fake_host.go pdk/fake_strict.go pdk/get.go pdk/host_wasip1.go pdk/json.go pdk/kv.go pdk/pdk.go pdk/strings.go pdk/tools.go pdk/unquote.go"},
 		{"c", "README.md gatehouse_hook.h main.c test.sh"},
 		{"as", "README.md assembly/gatehouse.ts assembly/index.ts package.json test.sh"},
 	}

@@ -1,6 +1,7 @@
 // Cost-guard is an example of session_event and kv: it adds up what the turns of a
 // session cost, and over a limit denies calls and replies. What is kept goes with
-// the process: a session that is resumed begins at zero.
+// the process: for a session that is resumed the server's own sum counts, which the
+// document has where a session is judged.
 package main
 
 import (
@@ -23,7 +24,7 @@ func sessionEvent() int32 {
 		return pdk.Fail("the end of a turn does not tell what it cost")
 	}
 	if cost := pdk.Num("/event/data/totalCostUsd"); cost > 0 {
-		pdk.KVAdd(spent, int64(cost*millionth+0.5))
+		pdk.KVAdd(spent, int64(min(cost, 1e9)*millionth+0.5))
 	}
 	return 0
 }
@@ -33,7 +34,7 @@ func prePermission() int32 { return judge() }
 
 //go:wasmexport session_admit
 func sessionAdmit() int32 {
-	if pdk.Str("/action") != "reply" {
+	if action := pdk.Str("/action"); action == "start" || action == "fork" {
 		return pdk.Pass() // a new session has spent nothing
 	}
 	return judge()
@@ -44,7 +45,7 @@ func judge() int32 {
 	if !(limit > 0) {
 		return pdk.Fail("config: limit_usd is missing")
 	}
-	used := float64(pdk.KVInt(spent)) / millionth
+	used := max(float64(pdk.KVInt(spent))/millionth, pdk.Num("/session/cost_usd"))
 	pdk.Annotate("spent_usd", dollars(used))
 	if used >= limit {
 		return pdk.Deny("the session has cost $" + dollars(used) + ", its limit is $" + dollars(limit))

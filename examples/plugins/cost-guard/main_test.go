@@ -24,8 +24,9 @@ func TestCostGuard(t *testing.T) {
 		{"output", `{"event": {"type": "output", "data": {"totalCostUsd": 9}}}`, "pass", sessionEvent},
 		{"a turn that failed", ended("error", "0.300001"), "pass", sessionEvent},
 		{"over the limit", call, "deny", prePermission},
-		{"a reply", `{"hook": "session_admit", "action": "reply", "config": {"limit_usd": 0.5}}`, "deny", sessionAdmit},
-		{"another limit", `{"hook": "session_admit", "action": "reply", "config": {"limit_usd": 2}}`, "pass", sessionAdmit},
+		{"a reply", `{"hook": "session_admit", "session": {"id": "s"}, "action": "reply", "config": {"limit_usd": 0.5}}`, "deny", sessionAdmit},
+		{"another limit", `{"hook": "session_admit", "session": {"id": "s"}, "action": "reply", "config": {"limit_usd": 2}}`, "pass", sessionAdmit},
+		{"resumed, and over it", `{"hook": "session_admit", "session": {"id": "s", "cost_usd": 2.5}, "action": "resume", "config": {"limit_usd": 2}}`, "deny", sessionAdmit},
 		{"a new session", `{"hook": "session_admit", "action": "start", "config": {"limit_usd": 0.5}}`, "pass", sessionAdmit},
 	}
 	for _, s := range steps {

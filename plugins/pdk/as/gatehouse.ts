@@ -64,10 +64,19 @@ export function text(path: string): string {
   return s === null ? "" : s;
 }
 
-/** integer returns a whole number, 0 for what is none. */
+/**
+ * integer returns a whole number, 0 for what is none. A fraction is cut off, and what is too
+ * large becomes the largest: a rule about a bound must not take 1e21 for 1.
+ */
 export function integer(path: string): i64 {
-  const s = text(path);
-  return s.length ? I64.parseInt(s, 10) : 0;
+  const n = number(path);
+  if (n >= 9007199254740992 || n <= -9007199254740992) {
+    const s = text(path);
+    if (s.length <= 19 && !s.includes("e") && !s.includes("E") && !s.includes(".")) return I64.parseInt(s, 10);
+  }
+  if (n >= 9223372036854775807) return i64.MAX_VALUE;
+  if (n <= -9223372036854775808) return i64.MIN_VALUE;
+  return <i64>n;
 }
 
 /** number returns a number, 0 for what is none. */

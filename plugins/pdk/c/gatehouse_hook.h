@@ -110,10 +110,18 @@ static inline long long gh_number(const char *s) {
 	return minus ? -n : n;
 }
 
-/* gh_int returns a whole number, 0 for what is none; a fraction is cut off. */
+/* gh_int returns a whole number, 0 for what is none; a fraction is cut off. A number
+ * with an exponent, and one of more than 31 characters, is a large one: a rule about a
+ * bound must not take 1e21 for 1. (Below 1e-6 numbers have an exponent too.) */
 static inline long long gh_int(const char *path) {
 	char text[32];
-	return gh_text(path, text, sizeof text) < 0 ? 0 : gh_number(text);
+	int n = gh_text(path, text, sizeof text);
+	if (n == GH_TOO_LARGE)
+		return 900000000000000000LL;
+	for (int i = 1; i < n; i++)
+		if ((text[i] == 'e' || text[i] == 'E') && text[i - 1] >= '0' && text[i - 1] <= '9')
+			return text[i + 1] == '-' ? 0 : text[0] == '-' ? -900000000000000000LL : 900000000000000000LL;
+	return n < 0 ? 0 : gh_number(text);
 }
 
 /* A list's items: gh_item writes "<path>/<i>" into dst, of at least 12 bytes more
