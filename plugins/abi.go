@@ -5,6 +5,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/sys"
 )
 
 // What functions of the ABI return when they refuse.
@@ -40,12 +41,21 @@ func abiModule(ctx context.Context, r wazero.Runtime) error {
 			params[i] = api.ValueTypeI32
 		}
 		call := func(ctx context.Context, guest api.Module, stack []uint64) {
+			leaveIfDone(ctx)
 			stack[0] = api.EncodeI32(f.call(exchangeOf(ctx), memory{guest.Memory()}, stack))
 		}
 		builder.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(call), params, []api.ValueType{api.ValueTypeI32}).Export(name)
 	}
 	_, err := builder.Instantiate(ctx)
 	return err
+}
+
+// leaveIfDone leaves a guest whose time is up, or whose call was cancelled: the
+// runtime itself looks only where code loops or calls functions of the guest's own.
+func leaveIfDone(ctx context.Context) {
+	if ctx.Err() != nil {
+		panic(sys.NewExitError(sys.ExitCodeContextCanceled))
+	}
 }
 
 // memory is a guest's linear memory. Numbers of guests are only ever given to its
@@ -127,8 +137,11 @@ func abiKV(x *exchange, m memory, p []uint64) int32 {
 		return codeNotAllowed
 	}
 	key, ok := m.read(p[1], p[2])
-	if !ok {
+	switch {
+	case !ok:
 		return codeBounds
+	case len(key) > MaxKVKey: // not even looked for: that takes time by its length
+		return keyTooLong(uint32(p[0]))
 	}
 	scope := kvScope{session: x.session, plugin: x.plugin.config.Name}
 	switch uint32(p[0]) {
@@ -152,6 +165,17 @@ func abiKV(x *exchange, m memory, p []uint64) int32 {
 			return codeMissing
 		}
 		return 0
+	}
+	return codeUnknown
+}
+
+// keyTooLong is what an operation of kv returns for a key that cannot be there.
+func keyTooLong(op uint32) int32 {
+	switch op {
+	case 0, 2:
+		return codeMissing
+	case 1:
+		return codeLimit
 	}
 	return codeUnknown
 }

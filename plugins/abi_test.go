@@ -47,7 +47,10 @@ func TestABICodes(t *testing.T) {
 		"verdict, other hook":    {SessionEvent, func(g *w.Guest) []byte { return g.Must(-5, w.Const(2), g.Text(""), w.Call(w.VerdictFunc)) }, "verdict is for session_admit and pre_permission only"},
 		"annotate, no JSON":      {PrePermission, func(g *w.Guest) []byte { return g.Must(-3, g.Text("k"), g.Text("{"), w.Call(w.AnnotateFunc)) }, "annotation k is no JSON"},
 		"annotate, twice a name": {PrePermission, func(g *w.Guest) []byte { return g.Annotate("k", `{"a":1,"a":2}`) }, `annotation k has the key "a" twice`},
-		"annotate, no key":       {PrePermission, func(g *w.Guest) []byte { return g.Must(-4, g.Text(""), g.Text("1"), w.Call(w.AnnotateFunc)) }, "the key of an annotation has 0 bytes"},
+		"annotate, a number of many digits": {PrePermission, func(g *w.Guest) []byte {
+			return g.Must(-4, g.Text("k"), g.Text(`{"a":["1e9",1e-401]}`), w.Call(w.AnnotateFunc))
+		}, "annotation k has the number 1e-401, which policies cannot compare"},
+		"annotate, no key": {PrePermission, func(g *w.Guest) []byte { return g.Must(-4, g.Text(""), g.Text("1"), w.Call(w.AnnotateFunc)) }, "the key of an annotation has 0 bytes"},
 		"annotate, far away": {PrePermission, func(g *w.Guest) []byte {
 			return g.Must(-2, g.Text("k"), w.Const(far), w.Const(1), w.Call(w.AnnotateFunc))
 		}, "out of bounds"},

@@ -76,7 +76,7 @@ func compileCached(ctx context.Context, wasm []byte, memory int64, dir string, l
 	}
 	out, err := c.compile(ctx, wasm, memory)
 	if err != nil {
-		log.Warn("an entry of the cache of plugins is made again", "error", err)
+		log.Warn("an entry of the cache of plugins is made again", "error", fault(err))
 		return c.make(ctx, wasm, memory, log)
 	}
 	return out, nil
@@ -97,36 +97,68 @@ func (c cached) compile(ctx context.Context, wasm []byte, memory int64) (*code, 
 	return compile(ctx, wasm, memory, cache)
 }
 
-// make compiles into an empty entry. Without one, as the disk is full, it compiles
-// all the same.
+// make compiles into a new entry. Without one, as the disk is full, it compiles all
+// the same.
 func (c cached) make(ctx context.Context, wasm []byte, memory int64, log *slog.Logger) (*code, error) {
-	err := c.empty()
+	fresh, err := c.beside()
 	if err == nil {
+		defer os.RemoveAll(fresh.folder) // not there any more when it was kept
 		var out *code
-		if out, err = c.compile(ctx, wasm, memory); err == nil {
-			if err := c.seal(); err != nil {
+		if out, err = fresh.compile(ctx, wasm, memory); err == nil {
+			if err := fresh.keep(c); err != nil {
 				log.Warn("an entry of the cache of plugins was not kept", "error", err)
 			}
 			return out, nil
 		}
 	}
-	log.Warn("the cache of plugins is not used", "error", err)
+	log.Warn("the cache of plugins is not used", "error", fault(err))
 	return compile(ctx, wasm, memory, nil)
 }
 
-func (c cached) empty() error {
-	if err := os.RemoveAll(c.folder); err != nil {
-		return err
-	}
+// beside makes a folder for an entry that is not whole yet: several servers may begin
+// at once.
+func (c cached) beside() (cached, error) {
 	if err := prune(filepath.Dir(c.folder)); err != nil {
+		return cached{}, err
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(c.folder), filepath.Base(c.folder)+".*")
+	return cached{folder}, err
+}
+
+// keep puts a whole entry in its place, unless another server was quicker.
+func (c cached) keep(place cached) error {
+	if err := c.seal(); err != nil {
 		return err
 	}
-	return os.Mkdir(c.folder, 0o700)
+	err := os.Rename(c.folder, place.folder)
+	if err == nil {
+		return nil
+	}
+	if sound, _ := place.sound(); sound {
+		return nil
+	}
+	if gone := os.RemoveAll(place.folder); gone != nil {
+		return errors.Join(err, gone)
+	}
+	return os.Rename(c.folder, place.folder)
 }
 
 // entry is the file of native code; "" when there is none.
 func (c cached) entry() (string, error) {
-	found, err := filepath.Glob(filepath.Join(c.folder, "wazero-*", "*"))
+	var found []string
+	versions, err := os.ReadDir(c.folder) // not a pattern: the folder's name may hold any characters
+	for _, v := range versions {
+		if !strings.HasPrefix(v.Name(), "wazero-") {
+			continue
+		}
+		files, err := os.ReadDir(filepath.Join(c.folder, v.Name()))
+		if err != nil {
+			return "", err
+		}
+		for _, f := range files {
+			found = append(found, filepath.Join(c.folder, v.Name(), f.Name()))
+		}
+	}
 	if err != nil || len(found) == 0 {
 		return "", err
 	}
@@ -192,7 +224,8 @@ func prune(dir string) error {
 	}
 	var all []aged
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && len(e.Name()) == 2*sha256.Size && strings.Trim(e.Name(), "0123456789abcdef") == "" {
+		name, _, _ := strings.Cut(e.Name(), ".") // after the dot: one that was not made to its end
+		if info, err := e.Info(); err == nil && len(name) == 2*sha256.Size && strings.Trim(name, "0123456789abcdef") == "" {
 			all = append(all, aged{filepath.Join(dir, e.Name()), info.ModTime()})
 		}
 	}

@@ -2,9 +2,12 @@ package plugins
 
 import (
 	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	w "github.com/gatehouse-mcp/gatehouse/internal/testwasm"
@@ -67,6 +70,57 @@ func TestCache(t *testing.T) {
 	})
 }
 
+// The folder's name is one, not a pattern.
+func TestCacheInAnOddFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "[a] {b} *")
+	if runtime.GOOS == "windows" {
+		dir = strings.TrimSuffix(dir, " *")
+	}
+	c := guest(t, "g", w.Deny("pre_permission", "cached"))
+	for range 2 {
+		if _, log := start(t, Options{Plugins: []Config{c}, CacheDir: dir}); strings.Contains(log.String(), "made again") {
+			t.Errorf("log: %s", log)
+		}
+	}
+	if ok, err := sealedEntry(t, dir); !ok {
+		t.Errorf("the entry is not kept: %v", err)
+	}
+}
+
+// sealedEntry says whether the one entry of a cache is sound.
+func sealedEntry(t *testing.T, dir string) (bool, error) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	return cached{filepath.Join(dir, entries[0].Name())}.sound()
+}
+
+// Several servers may begin at once with an empty cache: none has anything to tell.
+func TestCacheOfManyServers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	c := guest(t, "g", w.Deny("pre_permission", "cached"))
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { // ends with its loading
+			log := new(logged)
+			h, err := Load(t.Context(), Options{Plugins: []Config{c}, CacheDir: dir, Logger: slog.New(slog.NewTextHandler(log, nil))})
+			if err != nil || strings.Contains(log.String(), "cache") {
+				t.Errorf("%v, log: %s", err, log)
+				return
+			}
+			if err := h.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if ok, err := sealedEntry(t, dir); !ok {
+		t.Errorf("the entry is not kept: %v", err)
+	}
+}
+
 func TestCacheFolder(t *testing.T) {
 	open, own := filepath.Join(t.TempDir(), "open"), filepath.Join(t.TempDir(), "own")
 	for dir, mode := range map[string]os.FileMode{open: 0o755, own: 0o700} {
@@ -98,6 +152,9 @@ func TestCacheIsBounded(t *testing.T) {
 		if err := os.Mkdir(newCached(dir, []byte{byte(i)}).folder, 0o700); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.Mkdir(newCached(dir, nil).folder+".123", 0o700); err != nil { // of a server that was killed
+		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "mine"), 0o700); err != nil {
 		t.Fatal(err)

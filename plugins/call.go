@@ -21,8 +21,12 @@ type plugin struct {
 
 	code   *code
 	spare  *pool
+	lanes  [3]lane // of calls, of tools_call and of session_event
 	health health
 	users  int // sets it is in, guarded by Host.mu
+
+	telling sync.Mutex // news of it are told in the order they happen
+	gone    bool       // it was replaced or removed: there are no news of it any more
 
 	mu      sync.Mutex
 	running map[*exchange]context.CancelFunc // calls in flight, which Close can end
@@ -43,10 +47,11 @@ func (p *plugin) callFor(ctx context.Context, hook Hook, d *document, session st
 	if p.host.isClosed() {
 		return Outcome{}, p.failed(hook, errClosed)
 	}
-	if err := p.health.enter(started); err != nil {
+	turn, err := p.enter(hook, started)
+	if err != nil {
 		return Outcome{}, p.failed(hook, err)
 	}
-	out, err := p.attempt(ctx, hook, &exchange{plugin: p, hook: hook, doc: p.view(d), session: session})
+	out, err := p.attempt(ctx, turn, &exchange{plugin: p, hook: hook, doc: p.view(d), session: session})
 	out.Took = p.host.now().Sub(started)
 	if err == nil {
 		err = accept(out)
@@ -55,8 +60,17 @@ func (p *plugin) callFor(ctx context.Context, hook Hook, d *document, session st
 		err = p.failed(hook, err)
 		out = Outcome{Log: out.Log, Took: out.Took, Memory: out.Memory}
 	}
-	p.settle(err)
+	p.settle(turn, err)
 	return out, err
+}
+
+// enter asks the plugin's health whether a call may be made. Calls of tools have no
+// part in it: what a model gives them must not silence a plugin at other hooks.
+func (p *plugin) enter(hook Hook, now time.Time) (turn, error) {
+	if hook == ToolsCall {
+		return turnNone, nil
+	}
+	return p.health.enter(now)
 }
 
 // view is a document as this plugin sees it.
@@ -79,17 +93,18 @@ func (p *plugin) data() *tape {
 }
 
 // attempt waits for a slot and calls.
-func (p *plugin) attempt(ctx context.Context, hook Hook, x *exchange) (Outcome, error) {
-	s, limit := p.host.slots, p.config.Timeout
-	if hook == ToolsCall {
-		s, limit = p.host.toolSlots, p.config.ToolTimeout
-	}
-	if err := s.take(ctx); err != nil {
+func (p *plugin) attempt(ctx context.Context, turn turn, x *exchange) (Outcome, error) {
+	lane, err := p.slot(ctx, x.hook)
+	if err != nil {
 		return Outcome{}, &hostFault{err}
 	}
-	defer s.release()
-	if err := p.health.remains(); err != nil {
+	defer lane.release()
+	if err := p.health.remains(turn); err != nil {
 		return Outcome{}, err
+	}
+	limit := p.config.Timeout
+	if x.hook == ToolsCall {
+		limit = p.config.ToolTimeout
 	}
 	x.began = p.host.now()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, timedOut(limit))
@@ -97,6 +112,22 @@ func (p *plugin) attempt(ctx context.Context, hook Hook, x *exchange) (Outcome, 
 	p.starts(x, cancel)
 	defer p.ends(x)
 	return p.run(ctx, x)
+}
+
+// slot waits for a slot of the lane that calls of a hook take.
+func (p *plugin) slot(ctx context.Context, hook Hook) (l lane, err error) {
+	switch ended := p.host.ended; hook {
+	case ToolsCall:
+		l = p.lanes[1]
+		err = l.take(ctx, ended)
+	case SessionEvent:
+		l = p.lanes[2]
+		err = l.queue(ctx, ended, nil) // one that failed would be lost for good
+	default:
+		l = p.lanes[0]
+		err = l.take(ctx, ended)
+	}
+	return l, err
 }
 
 // run calls the guest once, in an instance that is taken for it.
@@ -132,6 +163,8 @@ func (p *plugin) make(ctx context.Context) (*instance, error) {
 	return i, nil
 }
 
+// starts notes a call, which is cancelled at once where all are to end: the one that
+// cancels them may have been here already.
 func (p *plugin) starts(x *exchange, cancel context.CancelFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,6 +172,11 @@ func (p *plugin) starts(x *exchange, cancel context.CancelFunc) {
 		p.running = make(map[*exchange]context.CancelFunc)
 	}
 	p.running[x] = cancel
+	select {
+	case <-p.host.ended:
+		cancel()
+	default:
+	}
 }
 
 func (p *plugin) ends(x *exchange) {
@@ -195,7 +233,10 @@ type timedOut time.Duration
 func (t timedOut) Error() string { return "stopped after " + time.Duration(t).String() }
 
 // settle keeps the plugin's health by how a call ended.
-func (p *plugin) settle(err error) {
+func (p *plugin) settle(turn turn, err error) {
+	if turn == turnNone {
+		return
+	}
 	var theirs *hostFault
 	result := succeeded
 	switch {
@@ -204,7 +245,9 @@ func (p *plugin) settle(err error) {
 	case err != nil:
 		result = failing
 	}
-	if kind := p.health.leave(p.host.now(), result, err); kind != "" {
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	if kind := p.health.leave(p.host.now(), turn, result, err); kind != "" && !p.gone {
 		p.host.tell(kind, p)
 	}
 }

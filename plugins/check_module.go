@@ -3,6 +3,7 @@ package plugins
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,18 +20,29 @@ func checkImports(m module.Prepared) error {
 		case i.Module != ABI && strings.HasPrefix(i.Module, abiFamily):
 			versions[i.Module] = true
 		default:
-			missing = append(missing, fmt.Sprintf("%s.%s%s", visible(i.Module), visible(i.Name), i.Type))
+			missing = append(missing, visible(clip(i.Module))+"."+visible(clip(i.Name))+clip(i.Type))
 		}
 	}
 	var problems []error
-	for version := range versions {
-		problems = append(problems, fmt.Errorf("imports %s, this server offers %s", visible(version), ABI))
+	for _, version := range some(slices.Sorted(maps.Keys(versions))) {
+		problems = append(problems, fmt.Errorf("imports %s, this server offers %s", visible(clip(version)), ABI))
 	}
 	if len(missing) > 0 {
 		problems = append(problems, fmt.Errorf("imports %s, which this server does not offer (it offers %s and the functions of %s)",
-			strings.Join(slices.Compact(missing), ", "), offered(), wasi))
+			strings.Join(some(slices.Compact(missing)), ", "), offered(), wasi))
 	}
 	return errors.Join(problems...)
+}
+
+// maxListed is how many names of a module one error lists.
+const maxListed = 20
+
+// some are the first names of a list, and how many more there are.
+func some(names []string) []string {
+	if len(names) <= maxListed {
+		return names
+	}
+	return append(slices.Clip(names[:maxListed]), fmt.Sprintf("and %d more", len(names)-maxListed))
 }
 
 // abiFamily begins the names of all versions of the ABI.
@@ -126,5 +138,5 @@ func shape(e module.Export) string {
 	if e.Kind != "func" {
 		return " as a " + visible(e.Kind)
 	}
-	return e.Type
+	return clip(e.Type)
 }

@@ -12,6 +12,8 @@ import (
 type code struct {
 	runtime  wazero.Runtime
 	memories *memories // of instances
+	beside   int64     // bytes that an instance takes beside its memory
+	least    int64     // bytes that one takes in all
 	module   wazero.CompiledModule
 	config   wazero.ModuleConfig
 	cache    wazero.CompilationCache // nil: none

@@ -92,6 +92,10 @@ type Options struct {
 	// this user, 0700. Empty: nothing is kept.
 	CacheDir string
 
+	// Trying has Try make every call, whatever became of the last ones: somebody
+	// tries what a plugin does.
+	Trying bool
+
 	// Told is called when a plugin was loaded, replaced or removed, and when its
 	// health changes. It must not block. nil: nobody wants to know.
 	Told func(News)

@@ -81,14 +81,10 @@ func (v *view) get(path string) (text []byte, found bool, err error) {
 	return nil, false, nil
 }
 
-// member is a part of the document. One that has a config or data of its own is that
-// of a trial: see [Host.Try].
 // member is a part of the document. config and data are in the document itself only
 // where one is tried.
 func (v *view) member(name string) *tape {
 	switch {
-	case v.members[name] != nil:
-		return v.members[name]
 	case v.members[name] != nil:
 		return v.members[name]
 	case name == "config" && v.config != nil:

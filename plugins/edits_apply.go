@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -224,13 +225,13 @@ func count(s string) int {
 	return len(placeholder.FindAllStringIndex(s, -1))
 }
 
-// widen takes in all of the placeholders that a mask touches.
+// widen takes in all of the placeholders that a mask touches. They are in order, and
+// there may be very many.
 func (e *edit) widen(placeholders [][]int) {
-	start, end := e.start, e.end
-	for _, p := range placeholders {
-		if p[0] < end && start < p[1] {
-			e.start, e.end = min(e.start, p[0]), max(e.end, p[1])
-		}
+	first := sort.Search(len(placeholders), func(i int) bool { return placeholders[i][1] > e.start })
+	behind := sort.Search(len(placeholders), func(i int) bool { return placeholders[i][0] >= e.end })
+	if first < behind {
+		e.start, e.end = min(e.start, placeholders[first][0]), max(e.end, placeholders[behind-1][1])
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // Bounds of the events that wait to be told to plugins. What finds no room is lost.
 const (
 	MaxWaiting      = 1024     // events of a session, for one plugin
-	MaxWaitingBytes = 64 << 20 // of payload, of all sessions and plugins
+	MaxWaitingBytes = 64 << 20 // of payload, of all sessions and plugins: the session and plugin with most of it loses what waits
 	MaxObserved     = 16384    // sessions times plugins of which anything is known
 )
 
@@ -50,19 +50,20 @@ type observation struct {
 	bytes  int
 	closed bool
 	over   map[string]int   // events lost by plugin as there was no room for another queue
-	turns  map[string]slots // by plugin: it is told of few events at a time, so that it leaves slots to verdicts
+	turns  map[string]slots // by plugin: it is told of few events at a time, so that the events of others come through
 }
 
 // queue is what waits for one session and plugin. It is kept while it has events, or
 // lost some: that is forgotten when the session ends.
 type queue struct {
 	waiting        []observed
+	bytes          int // of what waits
 	running        bool
 	added, through uint64
 	moved          chan struct{} // made for who waits, closed when through grows; nil: nobody does
 	ending         int           // ends of the session that wait
-	lost           int
-	why            string // the first was lost
+	losses                       // of the session up to the first end that waits
+	resumed        losses        // of what came behind the last of them
 }
 
 func newObservation(deliver delivery, ended func(kvScope), told func(kvScope, string)) *observation {
@@ -74,57 +75,58 @@ func newObservation(deliver delivery, ended func(kvScope), told func(kvScope, st
 // add has a plugin told of an event.
 func (o *observation) add(plugin string, e observed) {
 	scope := kvScope{e.session, plugin}
-	why := o.enter(scope, e)
-	if why != "" {
-		o.told(scope, why)
+	for of, why := range o.enter(scope, e) {
+		o.told(of, why)
 	}
 }
 
-// enter returns why the event is lost, the first time in a session.
-func (o *observation) enter(scope kvScope, e observed) (why string) {
+// enter returns whose events are lost by it and why, the first time in a session.
+func (o *observation) enter(scope kvScope, e observed) (lost map[kvScope]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
-		return ""
+		return nil
 	}
+	lost = make(map[kvScope]string)
 	q := o.queues[scope]
 	switch {
 	case q == nil && e.ended:
 		o.ended(scope)
-		return ""
+		return nil
 	case q == nil && len(o.queues) >= MaxObserved:
-		if o.over[scope.plugin]++; o.over[scope.plugin] > 1 {
-			return ""
+		if o.over[scope.plugin]++; o.over[scope.plugin] == 1 {
+			lost[scope] = fmt.Sprintf("events of more than %d sessions wait for plugins", MaxObserved)
 		}
-		return fmt.Sprintf("events of more than %d sessions wait for plugins", MaxObserved)
+		return lost
 	case q == nil:
 		q = new(queue)
 		o.queues[scope] = q
 	}
 	e.bytes += waitingCost
-	if !e.ended && (len(q.waiting) >= MaxWaiting || o.bytes+e.bytes > MaxWaitingBytes) {
-		return q.lose(fmt.Sprintf("more than %d events of one session, or %d bytes of all, wait for plugins", MaxWaiting, MaxWaitingBytes))
+	if !e.ended && (len(q.waiting) >= MaxWaiting || !o.room(q, e.bytes, lost)) {
+		if why := q.latest().lose(tooManyWait); why != "" {
+			lost[scope] = why
+		}
+		return lost
 	}
 	if e.ended {
 		q.ending++
+		q.resumed = losses{} // of a session that is over
 	}
 	q.waiting = append(q.waiting, e)
 	q.added++
+	q.bytes += e.bytes
 	o.bytes += e.bytes
+	o.start(scope, q)
+	return lost
+}
+
+// start has a queue run that has events.
+func (o *observation) start(scope kvScope, q *queue) {
 	if !q.running {
 		q.running = true
 		o.done.Go(func() { o.run(scope, q) }) // ends when nothing waits any more, or with close
 	}
-	return ""
-}
-
-// lose counts an event and returns why for the first.
-func (q *queue) lose(why string) string {
-	if q.lost++; q.lost > 1 {
-		return ""
-	}
-	q.why = why
-	return why
 }
 
 // run brings what waits in a queue.
@@ -156,7 +158,8 @@ func (o *observation) tell(plugin string, e observed) error {
 	return o.deliver(o.ctx, plugin, e)
 }
 
-// turn is half of the slots that calls have, one at least.
+// turn is as many as there are slots for events: those of one plugin do not stand in
+// line before those of another.
 func (o *observation) turn(plugin string) slots {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -178,6 +181,7 @@ func (o *observation) next(scope kvScope, q *queue) (e observed, more bool) {
 	}
 	e, q.waiting[0] = q.waiting[0], observed{}
 	q.waiting = q.waiting[1:]
+	q.bytes -= e.bytes
 	return e, true
 }
 
@@ -187,8 +191,10 @@ func (o *observation) settle(scope kvScope, q *queue, e observed, err error) (wh
 	defer o.mu.Unlock()
 	switch {
 	case e.ended:
-		q.lost, q.why = 0, ""
-		q.ending--
+		q.losses = losses{}
+		if q.ending--; q.ending == 0 {
+			q.losses, q.resumed = q.resumed, losses{}
+		}
 		if o.queues[scope] == q { // else its plugin is gone
 			o.ended(scope)
 		}
@@ -197,10 +203,7 @@ func (o *observation) settle(scope kvScope, q *queue, e observed, err error) (wh
 	}
 	o.bytes -= e.bytes
 	q.through++
-	if q.moved != nil {
-		close(q.moved)
-		q.moved = nil
-	}
+	q.move()
 	return why
 }
 
@@ -217,7 +220,7 @@ func (o *observation) wait(ctx context.Context, scope kvScope) error {
 		o.mu.Unlock()
 		return nil
 	}
-	for added := q.added; q.through < added && (q.lost == 0 || q.ending > 0); {
+	for added := q.added; q.through < added && q.latest().lost == 0; {
 		if q.moved == nil {
 			q.moved = make(chan struct{})
 		}
@@ -233,8 +236,8 @@ func (o *observation) wait(ctx context.Context, scope kvScope) error {
 		o.mu.Lock()
 	}
 	defer o.mu.Unlock()
-	if q.lost > 0 {
-		return fmt.Errorf("%d events of this session were lost; the first: %s", q.lost, q.why)
+	if l := q.latest(); l.lost > 0 {
+		return fmt.Errorf("%d events of this session were lost; the first: %s", l.lost, l.why)
 	}
 	return nil
 }
@@ -247,14 +250,10 @@ func (o *observation) retain(meant func(plugin string) bool) {
 		if meant(scope.plugin) {
 			continue
 		}
-		for _, e := range q.waiting {
-			o.bytes -= e.bytes
-			q.through++
-		}
-		if q.waiting = nil; q.moved != nil {
-			close(q.moved)
-			q.moved = nil
-		}
+		o.bytes -= q.bytes
+		q.through += uint64(len(q.waiting))
+		q.waiting = nil
+		q.move()
 		delete(o.queues, scope)
 	}
 	maps.DeleteFunc(o.over, func(plugin string, _ int) bool { return !meant(plugin) })

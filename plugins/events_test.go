@@ -244,3 +244,75 @@ func TestEventsClose(t *testing.T) {
 		}
 	})
 }
+
+// TestEventsLostBehindAnEnd: what a resumed session lost while the end before it still
+// waited is not forgotten with that end.
+func TestEventsLostBehindAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newObserving()
+		defer o.close()
+		scope := kvScope{"s", "a"}
+		for range 3 {
+			o.add("a", observed{session: "s"})
+		}
+		o.add("a", observed{session: "s", ended: true})
+		for range MaxWaiting {
+			o.add("a", observed{session: "s"})
+		}
+		if err := o.wait(t.Context(), scope); err == nil {
+			t.Error("before the end: nothing is lost")
+		}
+		time.Sleep(2 * MaxWaiting * time.Second)
+		synctest.Wait()
+		if err := o.wait(t.Context(), scope); err == nil || !strings.Contains(err.Error(), "were lost") {
+			t.Errorf("after the end: %v", err)
+		}
+		o.add("a", observed{session: "s", ended: true})
+		synctest.Wait()
+		if err := o.wait(t.Context(), scope); err != nil || len(o.queues) != 0 {
+			t.Errorf("after the second end: %v, %d queues", err, len(o.queues))
+		}
+	})
+}
+
+// TestEventsFlood: a session that takes all the room loses its own events, not those
+// of others, and the ends of sessions are never lost.
+func TestEventsFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newObserving()
+		defer o.close()
+		o.add("a", observed{session: "flood"})
+		synctest.Wait() // it is under way
+		o.add("a", observed{session: "flood", ended: true})
+		for range 2 {
+			for range 200 {
+				o.add("a", observed{session: "flood", bytes: 1 << 20})
+			}
+			o.add("a", observed{session: "flood", bytes: 1})
+		}
+		for i := range 8 {
+			for range 4 {
+				o.add("a", observed{session: fmt.Sprint("quiet", i), bytes: 1 << 20})
+			}
+		}
+		if o.bytes > MaxWaitingBytes {
+			t.Errorf("%d bytes wait", o.bytes)
+		}
+		if err := o.wait(t.Context(), kvScope{"flood", "a"}); err == nil {
+			t.Error("the flood lost nothing")
+		}
+		for i := range 8 {
+			if err := o.wait(t.Context(), kvScope{fmt.Sprint("quiet", i), "a"}); err != nil {
+				t.Errorf("quiet%d: %v", i, err)
+			}
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if err := o.wait(t.Context(), kvScope{"flood", "a"}); err == nil || o.bytes != 0 {
+			t.Errorf("later: %v, %d bytes", err, o.bytes)
+		}
+		if len(o.told) != 1 || !slices.Equal(o.ends, []kvScope{{"flood", "a"}}) {
+			t.Errorf("told %q, ended %v", o.told, o.ends)
+		}
+	})
+}

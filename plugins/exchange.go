@@ -83,15 +83,17 @@ func (x *exchange) say(kind uint32, reason []byte) int32 {
 
 // annotate takes an annotation. One with a key that is there replaces it.
 func (x *exchange) annotate(key, value []byte) int32 {
-	size := len(key) + len(value)
-	if old, ok := x.notes[string(key)]; ok {
-		size -= len(key) + len(old)
-	}
 	switch {
 	case !x.hook.judges():
 		return x.refuse(codeNotAllowed, "annotate is for %s and %s only", SessionAdmit, PrePermission)
 	case len(key) == 0 || len(key) > MaxKey:
 		return x.refuse(codeLimit, "the key of an annotation has %d bytes, 1 to %d are taken", len(key), MaxKey)
+	}
+	size := len(key) + len(value)
+	if old, ok := x.notes[string(key)]; ok {
+		size -= len(key) + len(old)
+	}
+	switch {
 	case x.noteBytes+size > MaxAnnotations:
 		return x.refuse(codeLimit, "annotations have more than %d bytes", MaxAnnotations)
 	case x.notes[string(key)] == nil && len(x.notes) == MaxKeys:
@@ -101,6 +103,9 @@ func (x *exchange) annotate(key, value []byte) int32 {
 	}
 	if err := checkJSON(value); err != nil {
 		return x.refuse(codeUnknown, "annotation %s %w", visible(string(key)), err)
+	}
+	if err := checkNumbers(value); err != nil {
+		return x.refuse(codeLimit, "annotation %s %w", visible(string(key)), err)
 	}
 	if x.notes == nil {
 		x.notes = map[string]json.RawMessage{}

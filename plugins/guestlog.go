@@ -48,12 +48,10 @@ const maxWritten = 4 << 10
 // write takes a piece of a standard stream, which becomes lines.
 func (l *guestLog) write(level slog.Level, text []byte) {
 	for len(text) > 0 && l.lost == 0 {
-		end := bytes.IndexByte(text, '\n')
-		piece := text
-		if end >= 0 {
-			piece = text[:end]
+		piece := text[:min(len(text), maxWritten-len(l.written))]
+		if end := bytes.IndexByte(piece, '\n'); end >= 0 {
+			piece = piece[:end]
 		}
-		piece = piece[:min(len(piece), maxWritten-len(l.written))]
 		l.written = append(l.written, piece...)
 		text = text[len(piece):]
 		if whole := len(text) > 0 && text[0] == '\n'; whole || len(l.written) == maxWritten {

@@ -25,6 +25,15 @@ type health struct {
 	trying   bool
 }
 
+// turn is what a call is to the health.
+type turn int
+
+const (
+	turnNone     turn = iota // nothing
+	turnOrdinary             // one of many
+	turnTry                  // the one that tries whether the plugin works again
+)
+
 // result is how a call ended.
 type result int
 
@@ -35,37 +44,42 @@ const (
 )
 
 // enter says whether a call may be made; each that may has to leave.
-func (h *health) enter(now time.Time) error {
+func (h *health) enter(now time.Time) (turn, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.failures < UnhealthyAfter {
-		return nil
+		return turnOrdinary, nil
 	}
 	if h.trying || now.Before(h.until) {
-		return &hostFault{fmt.Errorf("not called, as the last %d calls failed; it is tried again every %v", h.failures, h.pause)}
+		return turnNone, h.paused()
 	}
 	h.trying = true
-	return nil
+	return turnTry, nil
+}
+
+func (h *health) paused() error {
+	return &hostFault{fmt.Errorf("not called, as the last %d calls failed; it is tried again every %v", h.failures, h.pause)}
 }
 
 // remains says whether a call that waited for its slot may still be made: those of
 // a plugin that became unhealthy meanwhile must not hold up other plugins.
-func (h *health) remains() error {
+func (h *health) remains(t turn) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.failures < UnhealthyAfter || h.trying {
+	if h.failures < UnhealthyAfter || t != turnOrdinary {
 		return nil
 	}
-	return &hostFault{fmt.Errorf("not called, as the last %d calls failed; it is tried again every %v", h.failures, h.pause)}
+	return h.paused()
 }
 
 // leave takes the result of a call. It gives the news of a change, or nothing.
-func (h *health) leave(now time.Time, r result, err error) NewsKind {
+func (h *health) leave(now time.Time, t turn, r result, err error) NewsKind {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	was := h.failures >= UnhealthyAfter
-	tried := h.trying
-	h.trying = false
+	if t == turnTry {
+		h.trying = false
+	}
 	switch {
 	case r == neutral:
 		return ""
@@ -80,7 +94,7 @@ func (h *health) leave(now time.Time, r result, err error) NewsKind {
 	if h.failures < UnhealthyAfter {
 		return ""
 	}
-	if !was || tried {
+	if !was || t == turnTry { // others began before it was paused
 		h.pause = min(max(2*h.pause, firstPause), lastPause)
 		h.until = now.Add(h.pause)
 	}
@@ -88,6 +102,13 @@ func (h *health) leave(now time.Time, r result, err error) NewsKind {
 		return ""
 	}
 	return Unhealthy
+}
+
+// forget makes a plugin healthy, whatever became of its last calls.
+func (h *health) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.failures, h.last, h.pause, h.trying = 0, nil, 0, false
 }
 
 // state is whether a plugin is healthy, and if not, its last failure.

@@ -17,10 +17,11 @@ func TestHealth(t *testing.T) {
 	now := time.Unix(0, 0)
 	fault := errors.New("it failed")
 	call := func(r result) (NewsKind, bool) {
-		if h.enter(now) != nil {
+		turn, err := h.enter(now)
+		if err != nil {
 			return "", false
 		}
-		return h.leave(now, r, fault), true
+		return h.leave(now, turn, r, fault), true
 	}
 	for i := range UnhealthyAfter - 1 {
 		if news, made := call(failing); news != "" || !made {
@@ -50,13 +51,21 @@ func TestHealth(t *testing.T) {
 		}
 	}
 	now = now.Add(time.Minute)
-	if err := h.enter(now); err != nil {
+	turn, err := h.enter(now)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if h.enter(now) == nil {
+	if _, err := h.enter(now); err == nil {
 		t.Error("two calls try at once")
 	}
-	if news := h.leave(now, neutral, nil); news != "" {
+	if h.remains(turn) != nil || h.remains(turnOrdinary) == nil {
+		t.Error("one that waited since before is made beside the one that tries")
+	}
+	h.leave(now, turnOrdinary, failing, fault) // it began before the plugin was paused
+	if _, err := h.enter(now); err == nil {
+		t.Error("two calls try at once after another came back")
+	}
+	if news := h.leave(now, turn, neutral, nil); news != "" {
 		t.Errorf("a cancelled try is news: %q", news)
 	}
 	if news, made := call(succeeded); news != Healthy || !made {

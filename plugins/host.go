@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,24 +20,29 @@ import (
 
 // Host holds the plugins in force. It is safe for concurrent use.
 type Host struct {
-	options   Options // without Plugins
-	slots     slots   // of calls
-	toolSlots slots   // of tools_call
-	warming   slots   // of instances made ahead
-	now       func() time.Time
-	log       *slog.Logger
-	idle      atomic.Int64 // bytes of linear memory that instances that wait have
-	held      atomic.Int64 // bytes of text that streams hold back
-	memories  memories     // of instances
-	kv        kvStore
-	events    *observation
+	options    Options // without Plugins
+	slots      slots   // of calls, see [lane]
+	toolSlots  slots   // of tools_call
+	eventSlots slots   // of session_event: slow ones must not hold up verdicts
+	warming    slots   // of instances made ahead
+	now        func() time.Time
+	log        *slog.Logger
+	idle       atomic.Int64 // bytes that instances that wait have
+	held       atomic.Int64 // bytes of text that streams hold back
+	memories   memories     // of instances
+	kv         kvStore
+	events     *observation
 
-	loading sync.Mutex // one Reload or Close at a time
+	loading sync.Mutex    // one Reload or Close at a time
+	ended   chan struct{} // closed when calls are to end, see Close
+	freed   chan struct{} // closed at the end of Close
 
-	mu      sync.Mutex
-	current *set
-	left    sync.WaitGroup // sets that are still used
-	closed  bool
+	mu          sync.Mutex
+	current     *set
+	live        map[*plugin]bool   // all that are not closed, in force or not
+	left        sync.WaitGroup     // sets that are still used
+	stopLoading context.CancelFunc // of a Reload that is under way; nil: none is
+	closed      bool
 }
 
 var (
@@ -56,15 +60,17 @@ func newHost(o Options) *Host {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	parallel := runtime.GOMAXPROCS(0)
+	half := max(parallel()/2, 2)
 	h := &Host{
 		options: o, now: time.Now, log: o.Logger,
-		slots: newSlots(parallel), toolSlots: newSlots(ToolSlots), warming: newSlots(max(1, parallel/2)),
+		slots: newSlots(parallel()), toolSlots: newSlots(ToolSlots), eventSlots: newSlots(half), warming: newSlots(parallel() / 2),
+		ended: make(chan struct{}), freed: make(chan struct{}), live: make(map[*plugin]bool),
 	}
 	h.events = newObservation(h.deliver, h.kv.drop, h.lost)
 	return h
 }
 
+// tell tells news. The caller holds p.telling.
 func (h *Host) tell(kind NewsKind, p *plugin) {
 	if h.options.Told == nil {
 		return
@@ -161,6 +167,9 @@ func (h *Host) Try(ctx context.Context, name string, hook Hook, document json.Ra
 		return Outcome{}, fmt.Errorf("plugin %q: %w", name, err)
 	}
 	session, _, _ := (&view{document: d}).get("/session/id")
+	if h.options.Trying {
+		plugins[i].health.forget()
+	}
 	return plugins[i].callFor(ctx, hook, d, string(session), func(o Outcome) error { return checkOutput(plugins[i], hook, d, o.Output) })
 }
 

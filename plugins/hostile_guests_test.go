@@ -36,7 +36,7 @@ const stopped = "stopped after 300ms"
 
 func hostileGuests() []hostile {
 	var all []hostile
-	for _, part := range [][]hostile{hostileLoops(), hostileMemory(), hostileCompile(), hostileForms(), hostilePointers(), hostileResults(), hostileWASI()} {
+	for _, part := range [][]hostile{hostileLoops(), hostileStraight(), hostileMemory(), hostileCompile(), hostileForms(), hostilePointers(), hostileResults(), hostileWASI()} {
 		all = append(all, part...)
 	}
 	return all

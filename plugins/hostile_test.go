@@ -22,6 +22,7 @@ type hostile struct {
 	hook   Hook          // empty: PrePermission
 	fails  string        // part of the error of each call; empty: calls count
 	calls  int           // 0: 1
+	quiet  bool          // it logs when it got to its end, which it must not
 	same   bool          // each call returns the same number, which is not 0, as a failure
 	holds  func(Outcome) string
 	memory int64 // MiB that the process has at most at its peak; 0: 400
@@ -135,6 +136,8 @@ func (h hostile) once(t *testing.T, host *Host) {
 		t.Errorf("the call failed: %v", err)
 	case h.fails != "" && (err == nil || !strings.Contains(err.Error(), h.fails)):
 		t.Errorf("error %v, want %q", err, h.fails)
+	case h.quiet && len(out.Log) > 0:
+		t.Errorf("it got to its end: %q", out.Log)
 	case err != nil && (out.Verdict != 0 || out.Annotations != nil || out.Output != nil):
 		t.Errorf("a failed call says something: %+v", out)
 	case h.holds != nil && h.holds(out) != "":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/tetratelabs/wazero/api"
@@ -15,6 +16,7 @@ import (
 type instance struct {
 	module api.Module
 	memory linear
+	beside int64                 // bytes it takes beside its memory
 	hooks  map[Hook]api.Function // made at the first call, when an instance is used again
 	clock  guestClock
 }
@@ -22,7 +24,7 @@ type instance struct {
 // instantiate makes an instance, which runs its start function and _initialize,
 // until ctx is done.
 func (c *code) instantiate(ctx context.Context, x *exchange) (*instance, error) {
-	i := &instance{hooks: make(map[Hook]api.Function, 1), memory: linear{from: c.memories}}
+	i := &instance{hooks: make(map[Hook]api.Function, 1), beside: c.beside, memory: linear{from: c.memories}}
 	x.clock = &i.clock
 	module, err := c.runtime.InstantiateModule(allocating(&callContext{ctx, x}, &i.memory), c.module, c.config)
 	switch {
@@ -59,6 +61,9 @@ func (i *instance) call(ctx context.Context, x *exchange) error {
 	x.clock = &i.clock
 	var stack [1]uint64
 	err := f.CallWithStack(&callContext{ctx, x}, stack[:])
+	if !lean(f) {
+		delete(i.hooks, x.hook)
+	}
 	switch code := api.DecodeI32(stack[0]); {
 	case x.exited:
 		return x.exitError()
@@ -74,6 +79,26 @@ func (i *instance) call(ctx context.Context, x *exchange) error {
 	return nil
 }
 
+// maxStack is how large a stack an instance that is used again may keep for each
+// hook, in bytes.
+const maxStack = 64 << 10
+
+// lean says whether a function may be kept. It keeps the stack of its calls, which
+// grows to 100 MB where they go deep and never shrinks; the runtime does not tell, so
+// this looks, and what it cannot see is not lean.
+func lean(f api.Function) bool {
+	v := reflect.ValueOf(f)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return false
+	}
+	stack := v.Elem().FieldByName("stack")
+	return stack.IsValid() && stack.Kind() == reflect.Slice && stack.Cap()*int(stack.Type().Elem().Size()) <= maxStack
+}
+
+// all is how many bytes it takes.
+func (i *instance) all() int64 { return i.size() + i.beside }
+
+// size is how many bytes of linear memory it has.
 func (i *instance) size() int64 {
 	if m := i.module.Memory(); m != nil {
 		return int64(m.Size())
@@ -105,13 +130,18 @@ func guestError(ctx context.Context, err error) error {
 		}
 		return &hostFault{fmt.Errorf("cancelled: %w", cause)}
 	}
+	return fmt.Errorf("trapped: %s", fault(err))
+}
+
+// fault is an error of the runtime's, as it is told: it may hold names of the guest's.
+func fault(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\n")
-	if _, fault, ok := strings.Cut(text, "wasm error: "); ok {
-		text = fault
+	if _, rest, ok := strings.Cut(text, "wasm error: "); ok {
+		text = rest
 	}
 	text = strings.TrimSuffix(text, " (recovered by wazero)")
 	if len(text) > maxFault {
 		text = text[:maxFault]
 	}
-	return fmt.Errorf("trapped: %s", visible(text))
+	return visible(text)
 }

@@ -10,6 +10,7 @@ import (
 const (
 	MaxKVKey   = 128      // bytes of a key, at least 1
 	MaxKVTotal = 64 << 20 // bytes of all sessions together, what keeping them costs included
+	MaxKVOut   = 1024     // scopes of sessions of which no event was told yet, or that ended: the oldest goes
 )
 
 // What keeping an entry and a scope costs beside their bytes, about.
@@ -27,6 +28,45 @@ type kvStore struct {
 	mu     sync.Mutex
 	scopes map[kvScope]*kvValues
 	total  int
+	live   map[string]struct{} // sessions that are observed
+	out    []kvScope           // that were begun for others, the oldest first
+}
+
+// began says that a session is observed: what is kept for it stays until its end.
+func (s *kvStore) began(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live == nil {
+		s.live = make(map[string]struct{})
+	}
+	s.live[session] = struct{}{}
+}
+
+// over says that it is not any more. What is set later, by the redaction of a record
+// of its end for one, would have no end of its own.
+func (s *kvStore) over(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.live, session)
+}
+
+// begin makes place for the values of a scope; s.mu is held.
+func (s *kvStore) begin(scope kvScope, v *kvValues) {
+	if s.scopes == nil {
+		s.scopes = make(map[kvScope]*kvValues)
+	}
+	s.scopes[scope] = v
+	if _, live := s.live[scope.session]; live {
+		return
+	}
+	if s.out = append(s.out, scope); len(s.out) <= MaxKVOut {
+		return
+	}
+	oldest := s.out[0]
+	s.out = s.out[1:]
+	if _, live := s.live[oldest.session]; !live {
+		s.leave(oldest)
+	}
 }
 
 type kvValues struct {
@@ -75,10 +115,7 @@ func (s *kvStore) set(scope kvScope, key, value []byte) bool {
 	v.bytes += more
 	s.total += more + cost
 	if !known {
-		if s.scopes == nil {
-			s.scopes = make(map[kvScope]*kvValues)
-		}
-		s.scopes[scope] = v
+		s.begin(scope, v)
 	}
 	return true
 }
@@ -109,6 +146,11 @@ func (s *kvStore) delete(scope kvScope, key []byte) bool {
 func (s *kvStore) drop(scope kvScope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.leave(scope)
+}
+
+// leave is drop with s.mu held.
+func (s *kvStore) leave(scope kvScope) {
 	if v := s.scopes[scope]; v != nil {
 		s.total -= v.cost()
 		delete(s.scopes, scope)

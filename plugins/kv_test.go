@@ -97,3 +97,35 @@ func TestKVAtOnce(t *testing.T) {
 		t.Errorf("%d bytes are counted for nothing", s.total)
 	}
 }
+
+// TestKVOfNoLiveSession: what is set for sessions that nobody observes is bounded, and
+// never at the cost of one that is.
+func TestKVOfNoLiveSession(t *testing.T) {
+	var s kvStore
+	key := []byte("k")
+	s.set(kvScope{"starting", "a"}, key, []byte("x"))
+	s.began("starting")
+	s.began("live")
+	s.set(kvScope{"live", "a"}, key, []byte("x"))
+	for i := range 3 * MaxKVOut {
+		if !s.set(kvScope{fmt.Sprint("refused", i), "a"}, key, []byte("x")) {
+			t.Fatal(i)
+		}
+	}
+	if n := len(s.scopes); n > MaxKVOut+2 || len(s.out) > MaxKVOut {
+		t.Errorf("%d scopes, %d of them out", n, len(s.out))
+	}
+	for _, session := range []string{"starting", "live", fmt.Sprint("refused", 3*MaxKVOut-1)} {
+		if _, there := s.get(kvScope{session, "a"}, key); !there {
+			t.Errorf("%s: nothing is kept", session)
+		}
+	}
+	s.over("live")
+	s.drop(kvScope{"live", "a"})
+	for scope := range s.scopes {
+		s.drop(scope)
+	}
+	if s.total != 0 || len(s.live) != 1 {
+		t.Errorf("%d bytes, live %v", s.total, s.live)
+	}
+}

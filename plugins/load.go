@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -45,13 +44,47 @@ func (h *Host) Reload(ctx context.Context, plugins []Config) error {
 		return err
 	}
 	old := h.inForce()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !h.begins(cancel) {
+		return errClosed
+	}
 	loaded, err := h.loadAll(ctx, configs, old)
+	h.begins(nil)
 	if err != nil {
 		return err
 	}
+	defer quiet(old, loaded)()
 	h.enter(newSet(loaded))
 	h.replaced(old, loaded)
 	return nil
+}
+
+// begins notes what ends the loading that begins, or with nil that it is through. It
+// reports false when the host is closed.
+func (h *Host) begins(stop context.CancelFunc) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stopLoading = stop
+	return !h.closed
+}
+
+// quiet keeps calls from telling news of plugins until the function it gives is called.
+func quiet(old, loaded []*plugin) (end func()) {
+	all := slices.Clone(old)
+	for _, p := range loaded {
+		if !slices.Contains(old, p) {
+			all = append(all, p)
+		}
+	}
+	for _, p := range all {
+		p.telling.Lock()
+	}
+	return func() {
+		for _, p := range all {
+			p.telling.Unlock()
+		}
+	}
 }
 
 func (h *Host) isClosed() bool {
@@ -86,7 +119,7 @@ func checkAll(plugins []Config, o Options) ([]Config, error) {
 // loadAll loads beside one another what is not in old. On an error it leaves nothing.
 func (h *Host) loadAll(ctx context.Context, configs []Config, old []*plugin) ([]*plugin, error) {
 	loaded, problems := make([]*plugin, len(configs)), make([]error, len(configs))
-	free := newSlots(runtime.GOMAXPROCS(0))
+	free := newSlots(parallel())
 	var all sync.WaitGroup
 	for i, c := range configs {
 		all.Go(func() { // ends with its compiling, which bounded modules bound
@@ -120,7 +153,10 @@ func (h *Host) loadOne(ctx context.Context, c Config, old []*plugin) (*plugin, e
 	if err != nil {
 		return nil, err
 	}
-	p := &plugin{host: h, config: c, sha256: digest, settings: newTape(c.Config)}
+	p := &plugin{
+		host: h, config: c, sha256: digest, settings: newTape(c.Config),
+		lanes: [...]lane{newLane(h.slots), newLane(h.toolSlots), newLane(h.eventSlots)},
+	}
 	if p.hooks, err = checkModule(c, prepared); err != nil {
 		return nil, err
 	}
@@ -129,7 +165,7 @@ func (h *Host) loadOne(ctx context.Context, c Config, old []*plugin) (*plugin, e
 			return o, nil
 		}
 	}
-	if err := p.begin(ctx, prepared.Wasm); err != nil {
+	if err := p.begin(ctx, prepared); err != nil {
 		return nil, err // begin has freed what it made
 	}
 	return p, nil
@@ -153,18 +189,19 @@ func readModule(c Config) (wasm []byte, digest string, err error) {
 
 // begin compiles a plugin and makes its first instance, so that one that cannot work
 // fails here and not at its first call.
-func (p *plugin) begin(ctx context.Context, wasm []byte) (err error) {
+func (p *plugin) begin(ctx context.Context, m module.Prepared) (err error) {
 	defer func() {
 		if v := recover(); v != nil { // of the compiler, whose mistakes are not to end the server
 			err = fmt.Errorf("compiling: the compiler failed: %.200v", v)
 		}
 	}()
 	started := time.Now()
-	p.code, err = compileCached(ctx, wasm, p.config.Memory, p.host.options.CacheDir, p.host.log)
+	p.code, err = compileCached(ctx, m.Wasm, p.config.Memory, p.host.options.CacheDir, p.host.log)
 	if err != nil {
-		return fmt.Errorf("compiling: %w", err)
+		return fmt.Errorf("compiling: %s", fault(err))
 	}
 	p.compiled, p.code.memories = time.Since(started), &p.host.memories
+	p.code.beside, p.code.least = m.Beside, m.Beside+int64(m.Memory.Min)*page
 	p.spare = newPool(p)
 	if err := p.first(ctx); err != nil {
 		p.close()
@@ -198,7 +235,8 @@ func (p *plugin) first(ctx context.Context) error {
 	return nil
 }
 
-// replaced tells of what came and went, and forgets what was kept for the latter.
+// replaced tells of what came and went, and forgets what was kept for the latter. The
+// caller holds the news of all of them.
 func (h *Host) replaced(old, loaded []*plugin) {
 	names := map[string]bool{}
 	for _, p := range loaded {
@@ -207,6 +245,7 @@ func (h *Host) replaced(old, loaded []*plugin) {
 	h.events.retain(func(name string) bool { return names[name] })
 	h.kv.forget(func(scope kvScope) bool { return !names[scope.plugin] })
 	for _, p := range old {
+		p.gone = !slices.Contains(loaded, p)
 		if !names[p.config.Name] {
 			h.tell(Unloaded, p)
 		}

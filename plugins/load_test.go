@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	w "github.com/gatehouse-mcp/gatehouse/internal/testwasm"
@@ -181,29 +180,6 @@ func TestReuse(t *testing.T) {
 			t.Errorf("reuse = %v: its memory says %q", reuse, last)
 		}
 	}
-}
-
-func TestSlots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, began := newSlots(2), time.Now()
-		for range 2 {
-			if err := s.take(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := s.take(t.Context()); err == nil || err.Error() != "not called, as all 2 slots were taken for 10s" || time.Since(began) != SlotWait {
-			t.Errorf("after %v: %v", time.Since(began), err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := s.take(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
-		time.AfterFunc(time.Second, s.release)
-		if err := s.take(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // TestManyCalls looks at what calls leave behind: instances and memory.

@@ -76,13 +76,13 @@ func (l *linear) Allocate(_, _ uint64) experimental.LinearMemory { return l }
 func (l *linear) Reallocate(size uint64) []byte {
 	if size <= uint64(cap(l.buf)) && l.buf != nil {
 		l.buf = l.buf[:max(size, uint64(len(l.buf)))]
-		return l.buf[:size]
+		return l.buf[:size:size]
 	}
 	next := l.from.take(size)
 	copy(next, l.buf)
 	l.from.give(l.buf)
 	l.buf = next
-	return next
+	return next[:size:size] // nobody else appends to it: what is behind would not be cleared
 }
 
 // Free implements [experimental.LinearMemory].

@@ -36,6 +36,9 @@ func TestLinearGrows(t *testing.T) {
 	var m memories
 	l := linear{from: &m}
 	l.Reallocate(64 << 10)[7] = 1
+	if b := l.Reallocate(64 << 10); cap(b) != 64<<10 || cap(l.Reallocate(5)) != 5 {
+		t.Error("there is room behind it that nobody would clear")
+	}
 	if l.Reallocate(64 << 10)[7] != 1 {
 		t.Error("what was there is lost")
 	}

@@ -9,8 +9,8 @@ import (
 const (
 	// Spares is how many instances of a plugin wait for calls.
 	Spares = 2
-	// MaxIdleMemory is how many bytes of linear memory the instances that wait have
-	// together, of all plugins. One that would go beyond it does not wait.
+	// MaxIdleMemory is how many bytes the instances that wait have together, of all
+	// plugins: linear memory, tables and segments. One that would go beyond it does not wait.
 	MaxIdleMemory = 256 << 20
 )
 
@@ -47,7 +47,7 @@ func (s *pool) take() *instance {
 	i := s.idle[n-1]
 	s.idle[n-1] = nil
 	s.idle = s.idle[:n-1]
-	s.plugin.host.idle.Add(-i.size())
+	s.plugin.host.idle.Add(-i.all())
 	s.ask()
 	return i
 }
@@ -74,7 +74,7 @@ func (s *pool) done(i *instance, again bool) {
 func (s *pool) put(i *instance) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	size := i.size()
+	size := i.all()
 	if s.closed || len(s.idle) >= Spares {
 		return false
 	}
@@ -89,7 +89,8 @@ func (s *pool) put(i *instance) bool {
 func (s *pool) room() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.closed && len(s.idle) < Spares
+	fits := s.plugin.host.idle.Load()+s.plugin.code.least <= MaxIdleMemory
+	return !s.closed && len(s.idle) < Spares && fits
 }
 
 // refill makes instances as long as there is room and they can be made. One that
@@ -139,7 +140,7 @@ func (s *pool) close() {
 	s.stop()
 	<-s.ended
 	for _, i := range idle {
-		s.plugin.host.idle.Add(-i.size())
+		s.plugin.host.idle.Add(-i.all())
 		i.close()
 	}
 }

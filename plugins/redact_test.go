@@ -215,6 +215,29 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// TestStreamOfInput: in the text of a call's input escapes cannot hide anything.
+func TestStreamOfInput(t *testing.T) {
+	h, _ := start(t, Options{Plugins: []Config{guest(t, "p", editing1("redact", `{"path":"/host","op":"mask","start":0,"end":3,"with":"[host]"}`))}})
+	beginning := json.RawMessage(`{"event":{"content_block":{"type":"tool_use"}}}`)
+	for text, want := range map[string]string{
+		`{"host":"\u0064b1.corp"}`:              `{"host":"[host].corp"}`,
+		`{"host":"db1\u002ecorp","n":1.50}`:     `{"host":"[host].corp","n":1.50}`,
+		`{"host":"\u0064b1.co`:                  "[withheld: a plugin failed]",
+		`{"host":"\u0064b1.corp","host":"xyz"}`: "[withheld: a plugin failed]",
+	} {
+		s, err := h.Stream(t.Context(), event.Payload{Origin: origin, Sink: event.SinkEvent, Kind: event.Partial, Data: beginning})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range text {
+			s.Write(text[i : i+1])
+		}
+		if rest, _ := s.Close(); rest != want {
+			t.Errorf("%s became %s, want %s", text, rest, want)
+		}
+	}
+}
+
 func TestStreamFailures(t *testing.T) {
 	partial := event.Payload{Origin: origin, Sink: event.SinkEvent, Kind: event.Partial}
 	h, log := start(t, Options{Plugins: []Config{guest(t, "p", trap("redact"))}})

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	w "github.com/gatehouse-mcp/gatehouse/internal/testwasm"
 )
@@ -97,15 +98,69 @@ func TestReload(t *testing.T) {
 	}
 }
 
-func TestCloseEndsCalls(t *testing.T) {
-	forever := guest(t, "g", w.Hook("tools_call", w.Forever()))
+// slowTool is a plugin with a tool that never comes back.
+func slowTool(t *testing.T) Config {
+	t.Helper()
 	g := w.NewGuest()
 	g.Hook("tools_list", g.Output(`{"tools":[{"name":"t","description":"d","inputSchema":{"type":"object"}}]}`))
 	g.Hook("tools_call", w.Forever())
-	if err := os.WriteFile(forever.Path, g.Bytes(), 0o600); err != nil {
+	return having(guest(t, "g", g.Bytes()), func(c *Config) { c.ToolTimeout = MaxToolTimeout })
+}
+
+// TestCloseEndsAllCalls has calls run in a plugin that is no longer in force, and
+// wait for slots.
+func TestCloseEndsAllCalls(t *testing.T) {
+	h, _ := start(t, Options{Plugins: []Config{slowTool(t)}})
+	const many = 2 * ToolSlots
+	called := make(chan error, many)
+	for range many {
+		go func() { // ends with Close
+			_, err := h.CallTool(context.Background(), "g", "t", "", nil)
+			called <- err
+		}()
+	}
+	for len(h.toolSlots) < cap(h.toolSlots)-1 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := h.Reload(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	h, _ := start(t, Options{Plugins: []Config{forever}})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := h.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	for range many {
+		if err := <-called; err == nil {
+			t.Error("a call that never ends did")
+		}
+	}
+	if len(h.live) > 0 {
+		t.Errorf("%d plugins are left", len(h.live))
+	}
+}
+
+// TestCloseTwice has two end the host at once: neither returns before all is freed.
+func TestCloseTwice(t *testing.T) {
+	h, _ := start(t, Options{Plugins: []Config{guest(t, "g", hostileHealthy())}})
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if err := h.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+			select {
+			case <-h.freed:
+			default:
+				t.Error("it returned before all was freed")
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestCloseEndsCalls(t *testing.T) {
+	h, _ := start(t, Options{Plugins: []Config{slowTool(t)}})
 	called := make(chan error)
 	go func() { // ends with Close
 		_, err := h.CallTool(context.Background(), "g", "t", "", nil)

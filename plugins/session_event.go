@@ -17,6 +17,7 @@ func (h *Host) Observe(o *event.Origin, e event.Event) {
 	if o == nil {
 		return
 	}
+	h.kv.began(o.SessionID)
 	var doc *document
 	for _, p := range h.at(SessionEvent) {
 		if !p.config.wants(e.Type) {
@@ -55,6 +56,7 @@ func eventMembers(o *event.Origin, e *event.Event) members {
 // Ended forgets what plugins keep for a session, once they were told of its events.
 // A session that is resumed later begins with nothing kept.
 func (h *Host) Ended(sessionID string) {
+	h.kv.over(sessionID)
 	for _, p := range h.inForce() {
 		h.events.add(p.config.Name, observed{session: sessionID, ended: true})
 	}

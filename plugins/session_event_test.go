@@ -182,3 +182,21 @@ func TestAfterClose(t *testing.T) {
 		t.Errorf("a payload passed after the end: %s", out)
 	}
 }
+
+// TestSlowEventsLeaveSlots has many plugins hang in session_event.
+func TestSlowEventsLeaveSlots(t *testing.T) {
+	list := []Config{guest(t, "judge", w.Deny("pre_permission", "no"))}
+	for i := range 2 * cap(newHost(Options{}).slots) {
+		list = append(list, guest(t, fmt.Sprint("slow", i), w.Hook("session_event", w.Forever())))
+	}
+	h, _ := start(t, Options{Plugins: list[:min(len(list), MaxPlugins)]})
+	for i := range 40 {
+		observe(h, fmt.Sprint("flood", i), event.Output, 1)
+	}
+	for len(h.eventSlots) < cap(h.eventSlots) {
+		time.Sleep(time.Millisecond)
+	}
+	if a := h.Annotate(t.Context(), bash("ls"))[0]; a.Error != "" || len(h.slots) > 0 {
+		t.Errorf("%+v, and %d slots are taken", a, len(h.slots))
+	}
+}

@@ -70,6 +70,7 @@ func (h *Host) enter(s *set) {
 	old := h.current
 	for _, p := range s.plugins {
 		p.users++
+		h.live[p] = true
 	}
 	h.current = s
 	h.left.Add(1)
@@ -100,6 +101,7 @@ func (h *Host) release(s *set) {
 		for _, p := range s.plugins {
 			if p.users--; p.users == 0 {
 				unused = append(unused, p)
+				delete(h.live, p)
 			}
 		}
 	}
@@ -119,16 +121,16 @@ func (p *plugin) close() {
 }
 
 // Close waits for calls to end, or for ctx, and then ends them, and frees everything.
-// Calls made after it fail.
+// Calls made after it fail. A Reload under way ends with the module it compiles.
 func (h *Host) Close(ctx context.Context) error {
-	h.loading.Lock()
-	defer h.loading.Unlock()
-	h.mu.Lock()
-	if h.closed {
-		h.mu.Unlock()
+	if !h.closes() {
+		<-h.freed
 		return nil
 	}
-	h.closed = true
+	h.loading.Lock()
+	defer h.loading.Unlock()
+	defer close(h.freed)
+	h.mu.Lock()
 	s := h.current
 	h.mu.Unlock()
 	h.retire(s)
@@ -140,12 +142,34 @@ func (h *Host) Close(ctx context.Context) error {
 	h.events.close()
 	select {
 	case <-drained:
-		return nil
 	case <-ctx.Done():
+		h.end()
+		<-drained
 	}
-	for _, p := range s.plugins {
+	return nil
+}
+
+// closes has no call and no Reload begin any more. It reports false the second time.
+func (h *Host) closes() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.closed = true
+	if h.stopLoading != nil {
+		h.stopLoading()
+	}
+	return true
+}
+
+// end ends all calls: those that run, also in plugins that are no longer in force,
+// and those that wait for a slot.
+func (h *Host) end() {
+	close(h.ended)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for p := range h.live {
 		p.cancel()
 	}
-	<-drained
-	return nil
 }

@@ -25,8 +25,22 @@ func (h *Host) Stream(ctx context.Context, p event.Payload) (event.Stream, error
 	if p.Kind != event.Partial || len(h.at(RedactHook)) == 0 {
 		return passing{}, nil
 	}
-	p.Data = nil
-	return &heldText{host: h, ctx: ctx, payload: p}, nil
+	t := &heldText{host: h, ctx: ctx, payload: p, input: p.Tool != "" || ofTool(p.Data)}
+	t.payload.Data = nil
+	return t, nil
+}
+
+// ofTool says whether a text belongs to a block whose pieces are those of a document:
+// the input of a call. beginning is that of the block.
+func ofTool(beginning json.RawMessage) bool {
+	var b struct {
+		Event struct {
+			Block struct {
+				Type string `json:"type"`
+			} `json:"content_block"`
+		} `json:"event"`
+	}
+	return json.Unmarshal(beginning, &b) == nil && strings.HasSuffix(b.Event.Block.Type, "tool_use")
 }
 
 // passing is a stream of text that nobody looks at.
@@ -40,6 +54,7 @@ type heldText struct {
 	host    *Host
 	ctx     context.Context
 	payload event.Payload
+	input   bool // the text is JSON once it is whole
 	text    strings.Builder
 	over    bool
 }
@@ -93,9 +108,19 @@ func (t *heldText) Close() (string, []event.Redaction) {
 	return rest, found
 }
 
-// redact shows plugins the text as a payload that is one string.
+// redact shows plugins the text as a payload that is one string, or the input of a
+// call as what it says: in its text escapes could hide what is looked for.
 func (t *heldText) redact(text string) (rest string, found []event.Redaction, err error) {
 	p := t.payload
+	if t.input && strings.ContainsAny(text, "\\{[") {
+		if err := checkJSON([]byte(text)); err != nil && strings.Contains(text, "\\") {
+			return "", nil, fmt.Errorf("input of a call: %w", err) // it was cut off, or could be read in two ways
+		} else if err == nil {
+			p.Data = json.RawMessage(text)
+			out, found, err := t.host.Redact(t.ctx, p)
+			return string(out), found, err
+		}
+	}
 	if p.Data, err = json.Marshal(text); err != nil {
 		return "", nil, err
 	}

@@ -117,9 +117,13 @@ func wasiCall(name string) api.GoModuleFunc {
 	}
 	f, ok := wasiFunctions[name]
 	if !ok {
-		return func(_ context.Context, _ api.Module, stack []uint64) { stack[0] = errnoMissing }
+		return func(ctx context.Context, _ api.Module, stack []uint64) {
+			leaveIfDone(ctx)
+			stack[0] = errnoMissing
+		}
 	}
 	return func(ctx context.Context, guest api.Module, stack []uint64) {
+		leaveIfDone(ctx)
 		stack[:1][0] = uint64(f.call(exchangeOf(ctx), memory{guest.Memory()}, stack))
 	}
 }

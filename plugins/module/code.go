@@ -7,7 +7,10 @@ import (
 
 // safepoint is an empty loop. The runtime looks at the beginning of a loop whether
 // it has to stop, and nowhere else; with one at the entry of each function calls
-// cannot go on for ever without it.
+// cannot go on for ever without it, and with one before each bulk instruction but a
+// function's first there is at most one such instruction between two looks: each may
+// be about all of the memory, and native code holds up the collection of garbage, and
+// with it everything.
 var safepoint = []byte{opLoop, 0x40, opEnd}
 
 // codeSection puts a safepoint into each body.
@@ -47,16 +50,20 @@ func (p *parser) body(w *walker, r *reader, out []byte) ([]byte, error) {
 		return nil, body.err
 	}
 	start := body.at
-	*w = walker{reader: body, m: p, frames: w.frames[:0]}
+	*w = walker{reader: body, m: p, frames: w.frames[:0], points: append(w.points[:0], start)}
 	if err := w.walk(t); err != nil {
 		return nil, err
 	}
 	if err := p.charge(w, locals); err != nil {
 		return nil, err
 	}
-	out = appendU32(out, uint32(len(body.b)+len(safepoint)))
-	out = append(append(out, body.b[:start]...), safepoint...)
-	return append(out, body.b[start:]...), nil
+	out = appendU32(out, uint32(len(body.b)+len(w.points)*len(safepoint)))
+	last := 0
+	for _, at := range w.points {
+		out = append(append(out, body.b[last:at]...), safepoint...)
+		last = at
+	}
+	return append(out, body.b[last:]...), nil
 }
 
 // sizeAhead is the size that comes next; nothing is read.

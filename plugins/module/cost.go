@@ -41,9 +41,9 @@ const (
 	loopsPerBlock = 4
 )
 
-// Caps of that cost. The slowest functions found that are just accepted took from
-// 0.4 to 3 s on a busy machine, most of them less than the estimate; a module has
-// 3 s, and 2 s more for each MB.
+// Caps of that cost. Functions that are just accepted (of ifs, blocks, loops, and bulk
+// instructions with their safepoints) took up to 2.4 s where four times as much ran
+// as there were cores; a module has 3 s by this measure, and 2 s more for each MB.
 const (
 	maxFunctionCost = 2_000_000_000
 	maxBaseCost     = 3_000_000_000

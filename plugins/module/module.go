@@ -13,6 +13,10 @@ type Prepared struct {
 	Imports []Import
 	Exports []Export
 	Memory  Memory // its own; the zero value: none
+
+	// Beside is how many bytes an instance takes beside its memory, about: for its
+	// tables as large as they may grow, globals and segments.
+	Beside int64
 }
 
 // Import is one function a module imports.
@@ -39,7 +43,7 @@ func Prepare(wasm []byte) (Prepared, error) {
 	if len(wasm) > MaxModule {
 		return Prepared{}, fmt.Errorf("module has %d bytes, at most %d are allowed", len(wasm), MaxModule)
 	}
-	p := &parser{reader: &reader{b: wasm}, out: make([]byte, 0, len(wasm)+len(wasm)/8+64)}
+	p := &parser{reader: &reader{b: wasm}, out: make([]byte, 0, len(wasm)+len(wasm)/8+64), texts: map[int]string{}}
 	if err := p.module(); err != nil {
 		return Prepared{}, fmt.Errorf("module: %w", err)
 	}

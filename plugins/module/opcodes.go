@@ -167,11 +167,31 @@ func (w *walker) misc(at int) {
 		w.blocks += blocksBulk
 		w.work += costBulk
 	}
+	if bulk(op) {
+		w.stoppable(at)
+	}
 	w.shaped(miscOps[op], at, opMisc, op)
+}
+
+// stoppable puts a safepoint before an instruction at an offset, unless it is the
+// first of its kind: the one at the function's entry, or that of the loop it is in,
+// is before it.
+func (w *walker) stoppable(at int) {
+	if w.bulk {
+		w.points = append(w.points, at)
+		w.blocks += blocksLoop
+	}
+	w.bulk = true
 }
 
 // miscInit is the first number after 0xfc that is no truncation.
 const miscInit = 8
+
+// bulk says whether an instruction after 0xfc takes time by the size of memories or
+// tables: init, copy and fill.
+func bulk(op byte) bool {
+	return op == 8 || op == 10 || op == 11 || op == 12 || op == 14 || op == 17
+}
 
 // vector reads an instruction after 0xfd, whose number takes two bytes from 128 on:
 // the runtime looks at the first only, and takes the second, which is 1, for a nop.

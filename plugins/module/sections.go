@@ -9,7 +9,8 @@ type parser struct {
 	prepared Prepared
 
 	types    []funcType
-	funcs    []int // type of each function, imported ones first
+	texts    map[int]string // of types, as they are told
+	funcs    []int          // type of each function, imported ones first
 	imported int
 	tables   []byte // type of each
 	globals  int
@@ -132,13 +133,13 @@ func (p *parser) importSection(r *reader) []byte {
 		i := Import{Module: r.name("module of an import"), Name: r.name("name of an import")}
 		kind := r.byte("kind of an import")
 		if r.err == nil && kind != 0 {
-			r.fail("import of %s %q from %q: only functions may be imported", kindName(kind), i.Name, i.Module)
+			r.fail("import of %s %.100q from %.100q: only functions may be imported", kindName(kind), i.Name, i.Module)
 		}
 		t := p.typeIndex(r)
 		if r.err != nil {
 			break
 		}
-		i.Type = p.types[t].String()
+		i.Type = p.typeText(t)
 		p.prepared.Imports = append(p.prepared.Imports, i)
 		p.funcs = append(p.funcs, t)
 	}
@@ -167,20 +168,35 @@ func (p *parser) typeIndex(r *reader) int {
 	return int(i)
 }
 
+// typeText is a type as text, which is made once: many items may have one long type.
+func (p *parser) typeText(i int) string {
+	text, ok := p.texts[i]
+	if !ok {
+		text = p.types[i].String()
+		p.texts[i] = text
+	}
+	return text
+}
+
 func (p *parser) exportSection(r *reader) []byte {
+	names := map[string]bool{}
 	for range r.count("exports", MaxExports) {
 		e := Export{Name: r.name("name of an export")}
 		kind := r.byte("kind of an export")
 		index := int64(r.u32("index of an export"))
 		if r.err == nil && index >= p.counted(kind) {
-			r.fail("export %q of %s %d, which is not there", e.Name, kindName(kind), index)
+			r.fail("export %.100q of %s %d, which is not there", e.Name, kindName(kind), index)
+		}
+		if r.err == nil && names[e.Name] {
+			r.fail("export %.100q is there twice", e.Name)
 		}
 		if r.err != nil {
 			break
 		}
+		names[e.Name] = true
 		e.Kind = kindName(kind)
 		if kind == 0 {
-			e.Type = p.types[p.funcs[index]].String()
+			e.Type = p.typeText(p.funcs[index])
 		}
 		p.prepared.Exports = append(p.prepared.Exports, e)
 	}

@@ -1,5 +1,12 @@
 package module
 
+// Bytes that things take in each instance.
+const (
+	perElement = 8
+	perGlobal  = 16
+	perSegment = 24
+)
+
 // tableSection gives each table a maximum.
 func (p *parser) tableSection(r *reader) []byte {
 	n := r.count("tables", MaxTables)
@@ -18,6 +25,7 @@ func (p *parser) tableSection(r *reader) []byte {
 			most = min(most, l.Max)
 		}
 		p.tables = append(p.tables, t)
+		p.prepared.Beside += int64(most) * perElement
 		out = appendU32(appendU32(append(out, t, 1), l.Min), most)
 	}
 	return out
@@ -69,6 +77,7 @@ func (p *parser) globalSection(r *reader) []byte {
 			break
 		}
 		p.globals++
+		p.prepared.Beside += perGlobal
 	}
 	return nil
 }
@@ -132,6 +141,7 @@ func (p *parser) elementSegment(r *reader) {
 	}
 	n := r.count("elements", MaxElements-p.elements)
 	p.elements += n
+	p.prepared.Beside += perSegment + int64(n)*perElement
 	for range n {
 		if expressions {
 			r.constant()
@@ -169,6 +179,7 @@ func (p *parser) dataSection(r *reader) []byte {
 			r.constant()
 		}
 		r.bytes(int(r.u32("size of a data segment")), "data segment")
+		p.prepared.Beside += perSegment
 		if r.err != nil {
 			break
 		}

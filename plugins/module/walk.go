@@ -18,6 +18,9 @@ type walker struct {
 	height int  // of the operand stack
 	dead   bool // what follows is never run
 
+	points []int // where safepoints go
+	bulk   bool  // there was a bulk instruction
+
 	loops   int   // that are open
 	highest int   // the operand stack was
 	blocks  int   // basic blocks
