@@ -66,6 +66,24 @@ func (c *command) parseFlags(f *flag.FlagSet, args []string) error {
 	return err
 }
 
+// parseAmong reads flags that may stand behind other words, up to "--", and returns
+// those words.
+func (c *command) parseAmong(f *flag.FlagSet, args []string) (words []string, err error) {
+	var literal []string
+	if i := slices.Index(args, "--"); i >= 0 {
+		args, literal = args[:i], args[i+1:]
+	}
+	for {
+		if err := c.parseFlags(f, args); err != nil {
+			return nil, err
+		}
+		if args = f.Args(); len(args) == 0 {
+			return append(words, literal...), nil
+		}
+		words, args = append(words, args[0]), args[1:]
+	}
+}
+
 // noteJSON finds --json also behind what is wrong, for commands that know it.
 func (c *command) noteJSON(f *flag.FlagSet, args []string) {
 	if i := slices.Index(args, "--"); i >= 0 {

@@ -81,18 +81,7 @@ func (o *pluginFlags) limits() {
 
 // parsePlugin reads the flags, which may stand behind other words.
 func (c *command) parsePlugin(o *pluginFlags, args []string) error {
-	var literal []string
-	if i := slices.Index(args, "--"); i >= 0 {
-		args, literal = args[:i], args[i+1:]
-	}
-	for {
-		if err := c.parseFlags(o.flags, args); err != nil {
-			return err
-		}
-		if args = o.flags.Args(); len(args) == 0 {
-			o.rest = append(o.rest, literal...)
-			return nil
-		}
-		o.rest, args = append(o.rest, args[0]), args[1:]
-	}
+	words, err := c.parseAmong(o.flags, args)
+	o.rest = append(o.rest, words...)
+	return err
 }

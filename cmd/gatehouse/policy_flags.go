@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -52,20 +51,12 @@ func (o *policyOptions) dataFlag() {
 // parse reads args; flags may stand behind other words, up to "--". done is set
 // when the command ends here, with that exit code.
 func (o *policyOptions) parse(args []string) (code int, done bool) {
-	var literal []string
-	if i := slices.Index(args, "--"); i >= 0 {
-		args, literal = args[:i], args[i+1:]
+	words, err := o.command.parseAmong(o.flags, args)
+	if errors.Is(err, flag.ErrHelp) {
+		return policyYes, true
+	} else if err != nil {
+		return o.command.failUsage(err), true
 	}
-	for {
-		if err := o.command.parseFlags(o.flags, args); errors.Is(err, flag.ErrHelp) {
-			return policyYes, true
-		} else if err != nil {
-			return o.command.failUsage(err), true
-		}
-		if args = o.flags.Args(); len(args) == 0 {
-			o.rest = append(o.rest, literal...)
-			return 0, false
-		}
-		o.rest, args = append(o.rest, args[0]), args[1:]
-	}
+	o.rest = append(o.rest, words...)
+	return 0, false
 }

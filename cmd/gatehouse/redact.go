@@ -122,20 +122,11 @@ func (c *command) redact(ctx context.Context, args []string) int {
 
 // redactParse reads the flags, which may stand behind files.
 func (c *command) redactParse(o *redactFlags, args []string) error {
-	var literal []string
-	if i := slices.Index(args, "--"); i >= 0 {
-		args, literal = args[:i], args[i+1:]
+	files, err := c.parseAmong(o.flags, args)
+	if err != nil {
+		return err
 	}
-	for {
-		if err := c.parseFlags(o.flags, args); err != nil {
-			return err
-		}
-		if args = o.flags.Args(); len(args) == 0 {
-			break
-		}
-		o.files, args = append(o.files, args[0]), args[1:]
-	}
-	o.files = append(o.files, literal...)
+	o.files = append(o.files, files...)
 	return o.finish()
 }
 
