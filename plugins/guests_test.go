@@ -44,7 +44,25 @@ func TestGuests(t *testing.T) {
 			t.Run("session_event", g.counts)
 			t.Run("redact", g.covers)
 			t.Run("tools", g.serves)
+			if name != "go" { // whose kit has tests of its own, and which takes long to load
+				t.Run("numbers", func(t *testing.T) { reads(t, module) })
+			}
 		})
+	}
+}
+
+// reads has a bound compared with numbers that are large, broken or none.
+func reads(t *testing.T, module string) {
+	for level, over := range map[string]bool{
+		"2": false, "3": true, "2.9": false, "1e1": true, "1e21": true, "-1e21": false, "9223372036854775807": true, "-3": false, `"many"`: false,
+	} {
+		h := load(t, plugins.Config{
+			Name: "reference", Path: module, Config: json.RawMessage(`{"level": ` + level + `}`), Hooks: []plugins.Hook{plugins.SessionAdmit},
+		})
+		a := one(t, h.AnnotateAdmission(t.Context(), admission.Request{Action: admission.Start}))
+		if (a.Verdict == permission.Ask) != over {
+			t.Errorf("level %s: %s", level, a.Verdict)
+		}
 	}
 }
 

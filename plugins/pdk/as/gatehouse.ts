@@ -70,12 +70,12 @@ export function text(path: string): string {
  */
 export function integer(path: string): i64 {
   const n = number(path);
-  if (n >= 9007199254740992 || n <= -9007199254740992) {
+  if (n >= 9007199254740992.0 || n <= -9007199254740992.0) {
     const s = text(path);
     if (s.length <= 19 && !s.includes("e") && !s.includes("E") && !s.includes(".")) return I64.parseInt(s, 10);
   }
-  if (n >= 9223372036854775807) return i64.MAX_VALUE;
-  if (n <= -9223372036854775808) return i64.MIN_VALUE;
+  if (n >= 9223372036854775808.0) return i64.MAX_VALUE;
+  if (n <= -9223372036854775808.0) return i64.MIN_VALUE;
   return <i64>n;
 }
 
