@@ -18,7 +18,7 @@ import (
 	w "github.com/gatehouse-mcp/gatehouse/internal/testwasm"
 )
 
-const goGuest = "../examples/plugins/no-force-push"
+const goGuest = "testdata/guests/no-rm"
 
 // goPlugin is a plugin in Go, with the PDK.
 func goPlugin(tb testing.TB, name string) Config {
