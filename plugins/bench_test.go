@@ -128,6 +128,33 @@ func BenchmarkCrowd(b *testing.B) {
 	b.ReportMetric(float64(longest.Load())/1e6, "ms-longest")
 }
 
+// BenchmarkDeadline has 100 goroutines call a plugin in Go that would take longer
+// than it may, and reports how far the latest stop was behind its deadline.
+func BenchmarkDeadline(b *testing.B) {
+	const limit = 50 * time.Millisecond
+	command, _ := json.Marshal(map[string]string{"command": strings.Repeat("rm -r ", 1<<19)})
+	h, _ := start(b, Options{Plugins: []Config{having(goPlugin(b, "go"), func(c *Config) { c.Timeout = 2 * time.Second })}})
+	p, d := h.inForce()[0], newDocument(PrePermission, members{"tool_name": json.RawMessage(`"Bash"`), "tool_input": command})
+	p.config.Timeout = limit // making the first instance had longer
+	var n, latest, stopped atomic.Int64
+	var all sync.WaitGroup
+	b.ResetTimer()
+	for range 100 {
+		all.Go(func() {
+			for n.Add(1) <= int64(b.N) {
+				x := &exchange{plugin: p, hook: PrePermission, doc: p.view(d), session: "s"}
+				if _, err := p.attempt(b.Context(), turnNone, x); err != nil && !x.began.IsZero() {
+					stopped.Add(1)
+					atMost(&latest, int64(time.Since(x.began)-limit))
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.ReportMetric(float64(latest.Load())/1e6, "ms-late")
+	b.ReportMetric(float64(stopped.Load())/float64(b.N), "stopped/op")
+}
+
 func atMost(to *atomic.Int64, v int64) {
 	for old := to.Load(); v > old && !to.CompareAndSwap(old, v); old = to.Load() {
 	}

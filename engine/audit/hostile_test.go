@@ -147,16 +147,23 @@ func TestZerosAtTheEnd(t *testing.T) {
 	}
 }
 
-// Files whose names were swapped are not taken for records that were removed.
-func TestRenamedFiles(t *testing.T) {
-	r := newRig(t)
+// segmented is a log of several files, that was closed.
+func segmented(t *testing.T) (r *rig, files []string) {
+	t.Helper()
+	r = newRig(t)
 	r.options.SegmentBytes = 1000
 	l := r.open(t)
 	for range 9 {
 		record(t, l, decision("Bash", "ls"))
 	}
 	closeLog(t, l)
-	files, _ := r.read(t)
+	files, _ = r.read(t)
+	return r, files
+}
+
+// Files whose names were swapped are not taken for records that were removed.
+func TestRenamedFiles(t *testing.T) {
+	r, files := segmented(t)
 	a, b, c := filepath.Join(r.folder(), files[1]), filepath.Join(r.folder(), files[2]), filepath.Join(r.folder(), "x")
 	for _, move := range [][2]string{{a, c}, {b, a}, {c, b}} {
 		if err := os.Rename(move[0], move[1]); err != nil {
@@ -170,14 +177,7 @@ func TestRenamedFiles(t *testing.T) {
 
 // A line of the ledger that is not signed excuses nothing of a log that is.
 func TestUnsignedLedger(t *testing.T) {
-	r := newRig(t)
-	r.options.SegmentBytes = 1000
-	l := r.open(t)
-	for range 9 {
-		record(t, l, decision("Bash", "ls"))
-	}
-	closeLog(t, l)
-	files, _ := r.read(t)
+	r, files := segmented(t)
 	last, ok := lastOf(filepath.Join(r.folder(), files[0]))
 	if !ok {
 		t.Fatal("no last record")
