@@ -43,6 +43,20 @@ type Options struct {
 	// obligation run_plugin demands. nil: none does.
 	OutputPlugin func(name string) bool
 
+	// ToolServers are MCP servers of this process, by name: 1 to 64 of A-Z, a-z, 0-9,
+	// _ and -, with no _ at either end and no two in a row. Each session is offered
+	// those that Admission lets it have (action mcp_server, source "gatehouse").
+	ToolServers map[string]ToolServer
+
+	// PluginServers are further ones, of plugins (source "plugin"); it is asked when a
+	// session begins. One that has the name of a ToolServer is left out. nil: none.
+	PluginServers func() map[string]ToolServer
+
+	// Inproc judges each call of a tool of theirs before it runs, and its result
+	// before the session gets it, beside Deciders. All have to allow. nil: what passed
+	// the gate with this very input may run, and its result may pass.
+	Inproc []permission.InprocDecider
+
 	// OnExposedSecret is for a secret in the error of a failed call, which cannot be
 	// covered before the model reads it. Empty: ReportExposed.
 	OnExposedSecret Exposure

@@ -99,7 +99,7 @@ func at(t *testing.T, s *Set, e Entrypoint, root string) permission.Decision {
 		}
 		return d
 	case EntryInproc:
-		return s.Inproc(context.Background(), InprocRequest{Call: call, Phase: PhaseCall, Passed: permission.Decision{Effect: permission.Allow, Rule: "x.y"}})
+		return s.Inproc(context.Background(), permission.InprocRequest{Call: call, Phase: permission.PhaseCall, Passed: permission.Decision{Effect: permission.Allow, Rule: "x.y"}})
 	}
 	return decide(t, s, call)
 }

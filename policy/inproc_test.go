@@ -13,27 +13,27 @@ import (
 func TestInproc(t *testing.T) {
 	root := workspace(t)
 	call := request(root, "mcp__own__search", `{"query":"x"}`)
-	base := InprocRequest{Call: call, Server: "own", Phase: PhaseCall, Passed: permission.Decision{Effect: permission.Allow, Rule: "x.y"}}
-	change := func(f func(*InprocRequest)) InprocRequest { r := base; f(&r); return r }
-	result := change(func(r *InprocRequest) {
-		r.Phase, r.Duration = PhaseResult, 1500*time.Millisecond
-		r.Result = InprocResult{Bytes: 9000, Blocks: []string{"text"}, JSONShape: "object"}
+	base := permission.InprocRequest{Call: call, Server: "own", Phase: permission.PhaseCall, Passed: permission.Decision{Effect: permission.Allow, Rule: "x.y"}}
+	change := func(f func(*permission.InprocRequest)) permission.InprocRequest { r := base; f(&r); return r }
+	result := change(func(r *permission.InprocRequest) {
+		r.Phase, r.Duration = permission.PhaseResult, 1500*time.Millisecond
+		r.Result = permission.InprocResult{Bytes: 9000, Blocks: []string{"text"}, JSONShape: "object"}
 	})
 	for _, row := range []struct {
 		name, rules string
-		r           InprocRequest
+		r           permission.InprocRequest
 		want        permission.Effect
 		rule        string
 	}{
-		{"nobody allows", "", change(func(r *InprocRequest) { r.Passed = permission.Decision{} }), permission.Deny, "engine.default"},
-		{"allowed", say("allow", "own.all", ""), change(func(r *InprocRequest) { r.Passed = permission.Decision{} }), permission.Allow, "own.all"},
+		{"nobody allows", "", change(func(r *permission.InprocRequest) { r.Passed = permission.Decision{} }), permission.Deny, "engine.default"},
+		{"allowed", say("allow", "own.all", ""), change(func(r *permission.InprocRequest) { r.Passed = permission.Decision{} }), permission.Allow, "own.all"},
 		{"by its server", `decisions contains {"effect": "deny", "rule": "own.no", "reason": "r"} if { input.tool.server == "own"; input.tool.kind == "sdk" }`, base, permission.Deny, "own.no"},
 		{"large result", `decisions contains {"effect": "deny", "rule": "own.large", "reason": "r"} if { input.phase == "result"; input.result.bytes > 8000; input.duration_ms == 1500; "text" in input.result.blocks }`, result, permission.Deny, "own.large"},
 		{"ask", say("ask", "own.who", ""), base, permission.Deny, "engine.decode"},
 		{"modify", say("modify", "own.set", `, "ops": [{"op": "set", "path": "/query", "value": "y"}]`), base, permission.Deny, "engine.decode"},
-		{"no phase", say("allow", "own.all", ""), change(func(r *InprocRequest) { r.Phase = "before" }), permission.Deny, "engine.input"},
-		{"no input", say("allow", "own.all", ""), change(func(r *InprocRequest) { r.Call.Input = nil }), permission.Deny, "engine.input"},
-		{"look-alike name", say("allow", "own.all", ""), change(func(r *InprocRequest) { r.Call.Tool = "mcp__own__s\u0435arch" }), permission.Deny, "engine.tool_name"},
+		{"no phase", say("allow", "own.all", ""), change(func(r *permission.InprocRequest) { r.Phase = "before" }), permission.Deny, "engine.input"},
+		{"no input", say("allow", "own.all", ""), change(func(r *permission.InprocRequest) { r.Call.Input = nil }), permission.Deny, "engine.input"},
+		{"look-alike name", say("allow", "own.all", ""), change(func(r *permission.InprocRequest) { r.Call.Tool = "mcp__own__s\u0435arch" }), permission.Deny, "engine.tool_name"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := Options{}

@@ -60,7 +60,7 @@ func (l *Live) Admit(ctx context.Context, r admission.Request) (permission.Decis
 }
 
 // Inproc judges a call of a tool in this process, see [Set.Inproc].
-func (l *Live) Inproc(ctx context.Context, r InprocRequest) permission.Decision {
+func (l *Live) Inproc(ctx context.Context, r permission.InprocRequest) permission.Decision {
 	return l.set.Load().Inproc(ctx, r)
 }
 
