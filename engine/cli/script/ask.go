@@ -96,6 +96,9 @@ func (p *process) permissionRequest(a *actor, c *call, w way, reason string) map
 		req["permission_suggestions"] = []any{map[string]any{
 			"type": "addRules", "rules": []any{map[string]any{"toolName": name}}, "behavior": "allow", "destination": "localSettings"}}
 	}
+	if s, _ := p.splitTool(name); s != nil && p.newer() {
+		req["mcp_server"] = map[string]any{"name": s.name, "source": "sdk"}
+	}
 	if a.agentID != "" {
 		req["agent_id"] = a.agentID
 	}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -27,6 +28,11 @@ type control struct {
 	ServerName string                   `json:"serverName"`
 	Settings   map[string]any           `json:"settings"`
 	Hooks      map[string][]hookMatcher `json:"hooks"`
+	SDKServers []string                 `json:"sdkMcpServers"`
+	MCPServer  string                   `json:"server_name"`
+	Message    json.RawMessage          `json:"message"`
+
+	Servers map[string]json.RawMessage `json:"servers"` // of mcp_set_servers, by name
 }
 
 func (p *process) handleControl(in inbound) {
@@ -57,6 +63,8 @@ func (p *process) handleControl(in inbound) {
 		p.respond(id, nil)
 	case "get_settings":
 		p.respond(id, p.shownSettings())
+	case "mcp_message":
+		p.handlePush(id, c)
 	case "end_session":
 		p.respond(id, nil)
 		p.exit(0)
@@ -80,9 +88,9 @@ func (p *process) handleData(id string, c control) {
 	case "stop_task", "background_tasks":
 		p.respond(id, map[string]any{})
 	case "mcp_status":
-		p.respond(id, map[string]any{"mcpServers": []any{}})
+		p.respond(id, map[string]any{"mcpServers": p.mcpStatus()})
 	case "mcp_set_servers":
-		p.respond(id, map[string]any{"added": []any{}, "removed": []any{}, "errors": map[string]any{}})
+		p.setServers(id, c)
 	case "mcp_reconnect", "mcp_toggle":
 		p.respondError(id, "Server not found: "+c.ServerName)
 	case "mcp_call":
@@ -134,6 +142,7 @@ func (p *process) handleInitialize(id string, c control, raw json.RawMessage) {
 	asked := []any{}
 	if !again { // hooks of a second initialize are not taken over
 		p.hooks, p.initialize = c.Hooks, raw
+		p.declare(c.SDKServers)
 	}
 	for _, q := range p.pending {
 		if q.request["subtype"] == "can_use_tool" {
@@ -156,12 +165,20 @@ func (p *process) handleInitialize(id string, c control, raw json.RawMessage) {
 		return
 	}
 	<-after(p.sc.InitializeDelay)
-	p.respond(id, body)
+	if !p.sc.MCP.Early {
+		p.respond(id, body)
+		return
+	}
+	go func() { // ends with the handshakes or the process
+		if p.connect(context.Background()) == nil {
+			p.respond(id, body)
+		}
+	}()
 }
 
 // interrupt ends the running turn, or the one about to start. Pending questions
-// are withdrawn first, then the request is answered, then the turn's frames
-// follow: hosts may rely on that order.
+// are withdrawn and calls of the host's tools cancelled first, then the request is
+// answered, then the turn's frames follow: hosts may rely on that order.
 func (p *process) interrupt(respond func()) {
 	p.mu.Lock()
 	t := p.active
@@ -173,6 +190,7 @@ func (p *process) interrupt(respond func()) {
 		for _, q := range p.takeTurn(t) {
 			p.sendCancel(q)
 		}
+		p.cancelTurn(t)
 	}
 	respond()
 	if t != nil {

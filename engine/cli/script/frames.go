@@ -45,11 +45,13 @@ func (p *process) sendInit() {
 			tools = append(tools, t)
 		}
 	}
+	more, servers := p.offered()
+	tools = append(tools, more...)
 	p.mu.Lock()
 	mode, model := p.mode, p.model
 	p.mu.Unlock()
 	p.system("init", map[string]any{
-		"cwd": p.cwd, "tools": tools, "mcp_servers": []any{}, "model": model, "permissionMode": mode,
+		"cwd": p.cwd, "tools": tools, "mcp_servers": servers, "model": model, "permissionMode": mode,
 		"slash_commands": []string{"compact", "cost"}, "apiKeySource": "none", "claude_code_version": p.sc.version(),
 		"output_style": "default", "agents": []string{"general-purpose"}, "skills": []string{}, "plugins": []any{},
 	})

@@ -36,9 +36,7 @@ func (p *process) handle(line []byte) bool {
 	case "user":
 		return p.handleUser(in)
 	case "control_response":
-		if q := p.take(in.Response.RequestID); q != nil { // a second answer finds nothing
-			q.answer <- in.answer()
-		}
+		p.answered(in)
 	case "control_request":
 		if in.Request == nil {
 			p.fail(1, fmt.Sprintf("Error parsing streaming input line: %s: TypeError: request is missing", line))
@@ -47,6 +45,30 @@ func (p *process) handle(line []byte) bool {
 		p.handleControl(in)
 	}
 	return true
+}
+
+// answered hands an answer to who asked. A second one finds nothing; to a message
+// for a server there must not be a second one.
+func (p *process) answered(in inbound) {
+	id := in.Response.RequestID
+	q := p.take(id)
+	if q == nil {
+		p.mu.Lock()
+		twice := p.answers[id]
+		p.mu.Unlock()
+		if twice {
+			p.broken("mcp_message %s was answered twice", id)
+		}
+		return
+	}
+	if q.done != nil {
+		p.mu.Lock()
+		if len(p.answers) < maxAnswers {
+			p.answers[id] = true
+		}
+		p.mu.Unlock()
+	}
+	q.deliver(in.answer())
 }
 
 func (in inbound) answer() answer {

@@ -64,6 +64,9 @@ func (c *call) shape() string {
 
 // render makes the content of the tool_result block from a tool_response.
 func (c *call) render(response any) any {
+	if blocks, ok := response.([]any); ok && len(blocks) == 0 {
+		return "(" + c.tool.Name + " completed with no output)"
+	}
 	m, ok := response.(map[string]any)
 	if !ok {
 		return response

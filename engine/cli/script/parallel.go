@@ -2,12 +2,14 @@ package script
 
 import (
 	"errors"
+	"slices"
 	"sync"
 )
 
 // parallel plays the calls of one message. Concurrent ones are asked at the
 // same time and reported in the order their answers come; the others wait for
-// their predecessor to have run.
+// their predecessor to have run. Neighbours whose in-process server says that they
+// only read run beside each other, after those before them.
 func (p *process) parallel(a *actor, tools []Tool) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(tools))
@@ -16,14 +18,23 @@ func (p *process) parallel(a *actor, tools []Tool) error {
 		opened[i] = make(chan struct{})
 	}
 	close(opened[len(tools)])
-	previous := closedChannel()
+	var previous, batch []<-chan struct{} // before this call; of the calls beside it
 	for i, t := range tools {
 		c := p.newCall(a, t)
 		c.opened = sync.OnceFunc(func() { close(opened[i]) })
-		before, ran := previous, make(chan struct{})
-		next := opened[i+1]
-		if t.Concurrent {
-			before, next = closedChannel(), closedChannel()
+		ran, next := make(chan struct{}), opened[i+1]
+		var before []<-chan struct{}
+		switch beside := p.parallelTool(t.Name); {
+		case t.Concurrent:
+			next = closedChannel()
+			batch = append(batch, ran)
+		case beside:
+			before, next = previous, closedChannel()
+			batch = append(batch, ran)
+			t.Concurrent = true
+		default:
+			before = slices.Concat(previous, batch)
+			previous, batch = []<-chan struct{}{ran}, nil
 		}
 		c.announce()
 		wg.Go(func() { // ends with the call
@@ -33,7 +44,6 @@ func (p *process) parallel(a *actor, tools []Tool) error {
 		if i == 0 || t.Concurrent {
 			<-opened[i] // the question comes before the next assistant frame
 		}
-		previous = ran
 	}
 	wg.Wait()
 	return firstSevere(errs)
@@ -41,8 +51,10 @@ func (p *process) parallel(a *actor, tools []Tool) error {
 
 // inTurn plays a call after its predecessor has run and reports it when the
 // next one has been asked, which is the order of the real CLI.
-func (p *process) inTurn(a *actor, c *call, before <-chan struct{}, ran chan<- struct{}, next <-chan struct{}) error {
-	<-before
+func (p *process) inTurn(a *actor, c *call, before []<-chan struct{}, ran chan<- struct{}, next <-chan struct{}) error {
+	for _, b := range before {
+		<-b
+	}
 	if a.t.ctx.Err() != nil {
 		close(ran)
 		return p.aborted(a, c, errInterrupted)

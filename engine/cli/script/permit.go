@@ -27,7 +27,7 @@ type refusal struct {
 
 // mediate takes a call through hooks, rules and can_use_tool.
 func (p *process) mediate(a *actor, c *call) (*refusal, error) {
-	if p.opt.hidden(c.tool.Name) {
+	if p.opt.hidden(c.tool.Name) || p.unlisted(c) {
 		c.announce()
 		return &refusal{text: fmt.Sprintf("No such tool available: %s.", c.tool.Name), uncounted: true}, nil
 	}

@@ -52,6 +52,11 @@ type process struct {
 	initialize json.RawMessage
 	allowed    []string // session rules from updatedPermissions
 	lastAnswer answer
+
+	servers []*mcpServer         // as initialize named them
+	flights []*flight            // calls of their tools under way
+	posted  map[string]*question // messages to them, by the name of the step
+	answers map[string]bool      // answered messages to them, maxAnswers at most
 }
 
 func newProcess(sc Scenario, o options, stdin io.Reader, stdout, stderr io.Writer) *process {
@@ -62,7 +67,7 @@ func newProcess(sc Scenario, o options, stdin io.Reader, stdout, stderr io.Write
 	p := &process{
 		sc: sc, opt: o, stdin: stdin, stdout: stdout, stderr: &lockedWriter{w: stderr}, cwd: cwd,
 		settings: effective(sc, o), mode: o.get("--permission-mode"), model: o.get("--model"),
-		out: make(chan []byte, maxQueuedFrames), written: make(chan struct{}),
+		answers: map[string]bool{}, out: make(chan []byte, maxQueuedFrames), written: make(chan struct{}),
 		quit: make(chan struct{}), killed: make(chan struct{}), gone: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 	if p.mode == "" {

@@ -30,6 +30,19 @@ type question struct {
 	t       *turn // what an interrupt of the turn cancels; nil: background
 	request map[string]any
 	answer  chan answer // room for one
+
+	done chan struct{} // of a message to a server, instead of answer: closed when got is there
+	got  answer
+}
+
+// deliver hands over the answer, once: who took the question delivers it.
+func (q *question) deliver(ans answer) {
+	if q.done == nil {
+		q.answer <- ans
+		return
+	}
+	q.got = ans
+	close(q.done)
 }
 
 // inquiry says how to put a question.

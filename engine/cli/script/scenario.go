@@ -25,6 +25,8 @@ type Scenario struct {
 	// ResumeTurns replaces Turns in a process started with --resume.
 	ResumeTurns [][]Step `json:"resume_turns,omitempty"`
 
+	MCP MCP `json:"mcp,omitzero"` // towards the host's in-process servers
+
 	ExitAtStart     *Exit            `json:"exit_at_start,omitempty"`       // before stdin is read
 	InitializeDelay int              `json:"initialize_delay_ms,omitempty"` // before the initialize answer
 	UnknownResume   bool             `json:"unknown_resume,omitempty"`      // --resume names no known session

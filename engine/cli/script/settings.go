@@ -75,7 +75,7 @@ func dropKey(m map[string]any, keys []string) {
 // commands match as globs over the whole line, paths as globs or suffixes.
 func matchRule(rule, tool string, input map[string]any) bool {
 	name, scope, scoped := strings.Cut(rule, "(")
-	if name != "*" && name != tool {
+	if name != "*" && name != tool && !matchServer(name, tool) {
 		return false
 	}
 	if !scoped {
@@ -91,6 +91,12 @@ func matchRule(rule, tool string, input map[string]any) bool {
 		}
 	}
 	return false
+}
+
+// matchServer is for rules that name all tools of an MCP server.
+func matchServer(rule, tool string) bool {
+	server := strings.TrimSuffix(strings.TrimSuffix(rule, "*"), "__")
+	return strings.Count(server, "__") == 1 && strings.HasPrefix(tool, server+"__") && strings.HasPrefix(server, "mcp__")
 }
 
 func matchCommand(scope, command string) bool {

@@ -74,7 +74,7 @@ func (p *process) stdinClosed() {
 	p.mu.Unlock()
 	close(p.gone)
 	for _, q := range pending {
-		q.answer <- answer{err: errClosedPending}
+		q.deliver(answer{err: errClosedPending})
 	}
 	p.poke()
 }

@@ -9,6 +9,12 @@ import (
 // Step is one thing that happens in a turn: exactly one field is set.
 // In texts, inputs and outputs ${CWD} stands for the process's folder and
 // ${PROMPT} for the text of the user message.
+//
+// A tool whose name is that of an in-process server of the host, mcp__SERVER__TOOL,
+// has no output here: once permitted it is called over the pipe, and what the
+// server answers is its output. Messages to such servers must be acknowledged or
+// answered as the protocol has it: else the script ends with exit code 3 and a
+// line on stderr, as it does where an Expect is not met.
 type Step struct {
 	Text       string    `json:"text,omitempty"`     // a text block; the last one is the result
 	Thinking   string    `json:"thinking,omitempty"` // a thinking block
@@ -18,7 +24,7 @@ type Step struct {
 	Agent      *Agent    `json:"agent,omitempty"`    // a sub-agent
 	Result     *Result   `json:"result,omitempty"`   // overrides fields of this turn's result frame
 	APIRetry   *APIRetry `json:"api_retry,omitempty"`
-	Reveal     string    `json:"reveal,omitempty"` // a text block holding JSON: args, cwd, prompt, initialize, answer, mcp-config, env:NAME
+	Reveal     string    `json:"reveal,omitempty"` // a text block holding JSON: args, cwd, prompt, initialize, answer, mcp-config, instructions, env:NAME
 	SleepMS    int       `json:"sleep_ms,omitempty"`
 	Stderr     string    `json:"stderr,omitempty"`          // a line on stderr
 	Exit       *Exit     `json:"exit,omitempty"`            // in the middle of the turn
@@ -33,6 +39,10 @@ type Step struct {
 	Request     map[string]any `json:"request,omitempty"`     // a control_request; waits for the answer
 	Elicitation map[string]any `json:"elicitation,omitempty"` // fields of an elicitation request
 	MCPMessage  *MCPMessage    `json:"mcp_message,omitempty"`
+
+	MCPWait      *MCPWait `json:"mcp_wait,omitempty"`
+	MCPUntil     *Until   `json:"mcp_until,omitempty"`
+	MCPHandshake string   `json:"mcp_handshake,omitempty"` // with this server, again or for the first time
 }
 
 // Tool is a tool call. Without Error it succeeds with Output.
@@ -51,6 +61,16 @@ type Tool struct {
 	WaitInterrupt bool      `json:"wait_interrupt,omitempty"` // runs until interrupted or stdin ends
 	Die           *Exit     `json:"die,omitempty"`            // exit while its can_use_tool is pending
 	Withdraw      *Withdraw `json:"withdraw,omitempty"`
+
+	Fill   map[string]int `json:"fill,omitempty"`   // fields of the input that are this many bytes long
+	Expect *Expect        `json:"expect,omitempty"` // of the result as the model reads it
+
+	// For tools of in-process servers.
+	TimeoutMS int            `json:"timeout_ms,omitempty"`  // the call is cancelled after this time; 0: never
+	Cancel    *Cancel        `json:"cancel,omitempty"`      //
+	DieInCall *Exit          `json:"die_in_call,omitempty"` // exit while the server works on it
+	SendInput map[string]any `json:"send_input,omitempty"`  // misbehaviour: sent instead of what was permitted
+	Unlisted  bool           `json:"unlisted,omitempty"`    // misbehaviour: the server does not list it
 }
 
 // Withdraw makes the CLI cancel its own question, as a project's
@@ -96,12 +116,6 @@ type APIRetry struct {
 	Error      string `json:"error"`
 }
 
-// MCPMessage is a JSON-RPC message for a server of the host.
-type MCPMessage struct {
-	Server  string         `json:"server_name"`
-	Message map[string]any `json:"message"`
-}
-
 // Child is a real child process in a session of its own, to test sweeping.
 type Child struct {
 	PIDFile string `json:"pid_file"` // gets the decimal pid; ${CWD} is replaced
@@ -114,7 +128,7 @@ func (s Step) count() int {
 		s.Text != "", s.Thinking != "", s.Partial != nil, s.Tool != nil, s.Parallel != nil, s.Agent != nil,
 		s.Result != nil, s.APIRetry != nil, s.Reveal != "", s.SleepMS > 0, s.Stderr != "", s.Exit != nil, s.Interrupt,
 		s.Raw != nil, s.Oversized > 0, s.Unended > 0, s.Flood > 0, s.SpawnChild != nil, s.Frame != nil, s.Request != nil,
-		s.Elicitation != nil, s.MCPMessage != nil,
+		s.Elicitation != nil, s.MCPMessage != nil, s.MCPWait != nil, s.MCPUntil != nil, s.MCPHandshake != "",
 	} {
 		if set {
 			n++

@@ -120,7 +120,13 @@ func (p *process) misbehave(a *actor, s Step) error {
 	case s.Elicitation != nil:
 		return p.request(a, s.Elicitation, "subtype", "elicitation")
 	case s.MCPMessage != nil:
-		return p.request(a, map[string]any{"server_name": s.MCPMessage.Server, "message": s.MCPMessage.Message}, "subtype", "mcp_message")
+		return p.mcpMessage(a, s.MCPMessage)
+	case s.MCPWait != nil:
+		return p.mcpWait(a, s.MCPWait)
+	case s.MCPUntil != nil:
+		return p.until(a.t.ctx, s.MCPUntil)
+	case s.MCPHandshake != "":
+		return p.mcpHandshake(a.t.ctx, s.MCPHandshake)
 	}
 	return nil
 }
@@ -165,6 +171,8 @@ func (p *process) reveal(a *actor, what string) string {
 		v = a.t.prompt
 	case what == "initialize":
 		v = p.initialize
+	case what == "instructions":
+		v = p.instructions()
 	case what == "answer":
 		v = map[string]any{"response": p.lastAnswer.body}
 		if err := p.lastAnswer.err; err != nil {

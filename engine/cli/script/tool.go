@@ -16,6 +16,7 @@ type call struct {
 	asking   bool                // can_use_tool is pending
 	stop     bool                // a hook said continue:false
 	work     func() (any, error) // instead of the scripted output: a sub-agent
+	extras   map[string]any      // of a tool result of MCP: what no hook replaces
 }
 
 func (p *process) newCall(a *actor, t Tool) *call {
@@ -30,6 +31,7 @@ func (p *process) newCall(a *actor, t Tool) *call {
 	if t.Input == nil {
 		input = map[string]any{}
 	}
+	t.fill(input)
 	c := &call{tool: t, id: id, input: input, opened: func() {}}
 	original := input // the frame keeps what the model asked for
 	c.announce = sync.OnceFunc(func() {
@@ -84,6 +86,9 @@ func (p *process) execute(a *actor, c *call) (any, error) {
 	if c.work != nil {
 		return c.work()
 	}
+	if s, tool := p.splitTool(c.tool.Name); s != nil {
+		return p.callServer(a, c, s, tool)
+	}
 	var err error
 	switch {
 	case c.tool.WaitInterrupt:
@@ -135,7 +140,7 @@ func (p *process) report(a *actor, c *call, response any) error {
 	if c.tool.Name == "Bash" {
 		block["is_error"] = false
 	}
-	p.toolResult(a, block, response)
+	p.toolResult(a, c, block, c.shown(response))
 	if c.tool.Name == "StructuredOutput" {
 		a.t.structured = c.input
 	}
@@ -182,14 +187,15 @@ func (p *process) aborted(a *actor, c *call, err error) error {
 }
 
 func (p *process) errorResult(a *actor, c *call, text string) {
-	p.toolResult(a, map[string]any{"type": "tool_result", "tool_use_id": c.id, "content": text, "is_error": true}, "Error: "+text)
+	p.toolResult(a, c, map[string]any{"type": "tool_result", "tool_use_id": c.id, "content": text, "is_error": true}, c.shown("Error: "+text))
 }
 
 func (p *process) rejectResult(a *actor, c *call) {
-	p.toolResult(a, map[string]any{"type": "tool_result", "tool_use_id": c.id, "content": textRejected, "is_error": true}, "User rejected tool use")
+	p.toolResult(a, c, map[string]any{"type": "tool_result", "tool_use_id": c.id, "content": textRejected, "is_error": true}, "User rejected tool use")
 }
 
-func (p *process) toolResult(a *actor, block map[string]any, toolUseResult any) {
+func (p *process) toolResult(a *actor, c *call, block map[string]any, toolUseResult any) {
+	p.expect(c, block)
 	p.user(a, block, toolUseResult)
 	if a.agentID == "" {
 		a.t.countResult()

@@ -114,6 +114,9 @@ func (p *process) begin(a *actor) error {
 		p.exit(0)
 		return errExit
 	}
+	if err := p.connect(a.t.ctx); err != nil {
+		return err
+	}
 	reason, blocked, err := p.promptHooks(a)
 	if err != nil {
 		return err
