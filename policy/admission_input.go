@@ -49,12 +49,12 @@ type approvalInput struct {
 	Required          string         `json:"required"`
 }
 
-// serverInput is one MCP server of the owner, as configured: a ${NAME} in it
-// stands for itself. Values of variables and headers are never policy input.
+// serverInput is one MCP server, as configured: a ${NAME} in it stands for itself.
+// Values of variables and headers are never policy input.
 type serverInput struct {
 	Name      string   `json:"name"`
-	Source    string   `json:"source"`    // "user", "local" or "project"
-	Transport string   `json:"transport"` // "stdio", "http", "sse", "ws"
+	Source    string   `json:"source" doc:"user, local (the user's, for this folder), project (of the repository), gatehouse (of this process), plugin, or caller"`
+	Transport string   `json:"transport" doc:"stdio, http, sse, ws, or sdk for one in this process"`
 	Command   string   `json:"command"`
 	Args      []string `json:"args"`
 	URL       string   `json:"url"`

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
@@ -17,6 +18,29 @@ func BenchmarkDecide(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if d, _ := s.Decide(context.Background(), r); d.Effect == permission.Halt {
+					b.Fatal(d.Rule)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkInproc judges a call of a tool in this process, and its result.
+func BenchmarkInproc(b *testing.B) {
+	root := workspace(b)
+	s := load(b, Options{})
+	call := permission.InprocRequest{
+		Call: request(root, "mcp__own__create", `{"title":"a broken lamp","labels":["light","hall"]}`), Server: "own", Phase: permission.PhaseCall,
+		Passed: permission.Decision{Effect: permission.Allow, Rule: "dev.allowed_tools"},
+	}
+	call.Call.Session.InprocServers = []string{"own"}
+	result := call
+	result.Phase, result.Duration = permission.PhaseResult, 12*time.Millisecond
+	result.Result = permission.InprocResult{Bytes: 900, Blocks: []string{"text"}}
+	for name, r := range map[string]permission.InprocRequest{"call": call, "result": result} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if d := s.Inproc(context.Background(), r); d.Effect != permission.Allow {
 					b.Fatal(d.Rule)
 				}
 			}

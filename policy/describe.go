@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +50,7 @@ func (c *commonInput) session(id string, s permission.Session, now time.Time) {
 		ID: id, Parent: s.Parent, Cwd: s.Cwd, Roots: s.Roots, AdditionalDirs: s.AdditionalDirs,
 		Mode: s.Mode, Trusted: s.Trusted, Model: s.Model, Turn: s.Turn, Labels: s.Labels,
 		InitialPromptSHA256: s.PromptSHA256, AllowedTools: s.AllowedTools, DisallowedTools: s.DisallowedTools, Sandbox: s.SandboxOn,
-		McpServers: s.McpServers, McpServersKnown: s.McpServers != nil,
+		McpServers: s.McpServers, McpServersKnown: s.McpServers != nil, InprocServers: s.InprocServers,
 	}
 	c.Budget = budgetInput{USD: s.CostUSD, USDLimit: s.MaxBudgetUSD, Turns: s.Turns, TurnsLimit: s.MaxTurns, ToolCalls: s.ToolCalls}
 	c.History = historyInput{ToolCalls: s.ToolCalls, Denies: s.Denies, Asks: s.Asks, Tools: s.Tools, Taint: s.Taint}
@@ -96,8 +97,17 @@ func describeTool(r permission.Request, input map[string]any) toolInput {
 	if rest, ok := strings.CutPrefix(r.Tool, "mcp__"); ok {
 		t.Kind = "mcp"
 		t.Server, _, _ = strings.Cut(rest, "__")
+		if slices.Contains(r.Session.InprocServers, t.Server) && !ofOther(rest, t.Server, r.Session.McpServers) {
+			t.Kind = "sdk"
+		}
 	}
 	return t
+}
+
+// ofOther reports whether a tool can be one of another server than own, whose name
+// holds the separator. The names of servers in this process never do.
+func ofOther(rest, own string, servers []string) bool {
+	return slices.ContainsFunc(servers, func(name string) bool { return name != own && strings.HasPrefix(rest, name+"__") })
 }
 
 // list copies a list so that an empty one is written as [].

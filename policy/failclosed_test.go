@@ -99,7 +99,8 @@ func at(t *testing.T, s *Set, e Entrypoint, root string) permission.Decision {
 		}
 		return d
 	case EntryInproc:
-		return s.Inproc(context.Background(), permission.InprocRequest{Call: call, Phase: permission.PhaseCall, Passed: permission.Decision{Effect: permission.Allow, Rule: "x.y"}})
+		call.Tool = "mcp__own__read"
+		return s.Inproc(context.Background(), permission.InprocRequest{Call: call, Server: "own", Phase: permission.PhaseCall, Passed: permission.Decision{Effect: permission.Allow, Rule: "x.y"}})
 	}
 	return decide(t, s, call)
 }

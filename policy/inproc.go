@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
@@ -13,7 +14,7 @@ import (
 // Allow refuses: nobody can be asked there and nothing changed, and what no
 // policy allows is denied.
 func (s *Set) Inproc(ctx context.Context, r permission.InprocRequest) permission.Decision {
-	rec := s.recording(EntryInproc, r.Call.Caller, len(r.Call.Input))
+	rec := s.recordInproc(r)
 	p, err := s.projectOf(ctx, r.Call.SessionID, r.Call.Session)
 	if err != nil {
 		return rec.done(s.refuse(projectRule, err.Error()))
@@ -28,6 +29,9 @@ func (s *Set) inproc(ctx context.Context, r permission.InprocRequest, p *project
 	if r.Phase != permission.PhaseCall && r.Phase != permission.PhaseResult {
 		return s.refuse("engine.input", fmt.Sprintf("phase %.20q: want call or result", r.Phase))
 	}
+	if !strings.HasPrefix(r.Call.Tool, "mcp__"+r.Server+"__") || r.Server == "" {
+		return s.refuse("engine.input", fmt.Sprintf("tool %.80q is none of the server %.64q", r.Call.Tool, r.Server))
+	}
 	input, err := decodeInput(r.Call.Input)
 	if err != nil {
 		return s.unreadable(err)
@@ -38,7 +42,7 @@ func (s *Set) inproc(ctx context.Context, r permission.InprocRequest, p *project
 }
 
 func (s *Set) inprocDocument(ctx context.Context, doc inprocInput, p *project, t *trace) permission.Decision {
-	verdicts, failure := s.judge(ctx, EntryInproc, toTerm(doc).Value, p, t)
+	verdicts, failure := s.judge(ctx, EntryInproc, s.inprocTerm(doc, p, t), p, t)
 	if failure != nil {
 		return s.signed(*failure, doc.DecisionID, p)
 	}

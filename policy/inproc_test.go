@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,11 @@ func TestInproc(t *testing.T) {
 		{"modify", say("modify", "own.set", `, "ops": [{"op": "set", "path": "/query", "value": "y"}]`), base, permission.Deny, "engine.decode"},
 		{"no phase", say("allow", "own.all", ""), change(func(r *permission.InprocRequest) { r.Phase = "before" }), permission.Deny, "engine.input"},
 		{"no input", say("allow", "own.all", ""), change(func(r *permission.InprocRequest) { r.Call.Input = nil }), permission.Deny, "engine.input"},
+		{"a tool of another server", say("allow", "own.all", ""), change(func(r *permission.InprocRequest) { r.Server = "owner" }), permission.Deny, "engine.input"},
+		{"a tool of a server that begins alike", say("allow", "own.all", ""), change(func(r *permission.InprocRequest) { r.Server = "ow" }), permission.Deny, "engine.input"},
+		{"no server", say("allow", "own.all", ""), change(func(r *permission.InprocRequest) { r.Server = "" }), permission.Deny, "engine.input"},
+		{"no MCP tool", say("allow", "own.all", ""), change(func(r *permission.InprocRequest) { r.Call.Tool = "Bash" }), permission.Deny, "engine.input"},
+		{"seen as of its kind", `decisions contains {"effect": "deny", "rule": "own.listed", "reason": "r"} if { "own" in input.session.inproc_servers }`, change(func(r *permission.InprocRequest) { r.Call.Session.InprocServers = []string{"own"} }), permission.Deny, "own.listed"},
 		{"look-alike name", say("allow", "own.all", ""), change(func(r *permission.InprocRequest) { r.Call.Tool = "mcp__own__s\u0435arch" }), permission.Deny, "engine.tool_name"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -44,6 +50,55 @@ func TestInproc(t *testing.T) {
 				t.Errorf("got %s by %s (%s), want %s by %s", d.Effect, d.Rule, d.Reason, row.want, row.rule)
 			}
 		})
+	}
+}
+
+// TestKindOfTool: a tool is of kind sdk only where no server but one in this process
+// can be meant by its name.
+func TestKindOfTool(t *testing.T) {
+	for _, row := range []struct {
+		tool, kind, server string
+		inproc, others     []string
+	}{
+		{"Read", "builtin", "", []string{"own"}, nil},
+		{"mcp__own__search", "mcp", "own", nil, nil},
+		{"mcp__own__search", "sdk", "own", []string{"own"}, nil},
+		{"mcp__own__search", "sdk", "own", []string{"a", "own"}, []string{"crm"}},
+		{"mcp__own__search", "sdk", "own", []string{"own"}, []string{"own"}},
+		{"mcp__own___search", "sdk", "own", []string{"own"}, nil},
+		{"mcp__own__a__b", "sdk", "own", []string{"own"}, nil},
+		{"mcp__own__a__b", "mcp", "own", []string{"own"}, []string{"own__a"}}, // of either: not ours
+		{"mcp__owner__search", "mcp", "owner", []string{"own"}, nil},
+		{"mcp__own", "sdk", "own", []string{"own"}, nil},
+	} {
+		r := permission.Request{Tool: row.tool, Session: permission.Session{InprocServers: row.inproc, McpServers: row.others}}
+		if got := describeTool(r, nil); got.Kind != row.kind || got.Server != row.server {
+			t.Errorf("%s of %v beside %v: got %s of %q, want %s of %q", row.tool, row.inproc, row.others, got.Kind, got.Server, row.kind, row.server)
+		}
+	}
+}
+
+// TestToolsOfThisProcess: they are asked as other MCP tools are, and are never
+// undeclared, whatever else the session was given.
+func TestToolsOfThisProcess(t *testing.T) {
+	root := workspace(t)
+	for profile, want := range map[string]string{"dev": "engine.default", "readonly": "engine.default", "ci": "engine.default", "locked": "locked.tool"} {
+		s := load(t, Options{Profile: profile})
+		r := request(root, "mcp__own__search", `{"query":"x"}`)
+		r.Session.McpServers, r.Session.InprocServers, r.Session.MaxBudgetUSD = []string{"crm"}, []string{"own"}, 1
+		if d := decide(t, s, r); d.Effect < permission.Ask || d.Rule != want {
+			t.Errorf("%s: got %s by %s, want %s", profile, d.Effect, d.Rule, want)
+		}
+		r.Session.InprocServers = nil
+		if d := decide(t, s, r); !slices.Contains(d.Rules, "deny:mcp.undeclared") {
+			t.Errorf("%s, not given: got %s by %s", profile, d.Effect, d.Rule)
+		}
+	}
+	s := load(t, Options{})
+	r := request(root, "mcp__own__search", `{}`)
+	r.Session.InprocServers, r.Session.AllowedTools = []string{"own"}, []string{"mcp__own__search"}
+	if d := decide(t, s, r); d.Effect != permission.Allow || d.Rule != "dev.allowed_tools" {
+		t.Errorf("allowed by the caller: got %s by %s", d.Effect, d.Rule)
 	}
 }
 

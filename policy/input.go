@@ -64,6 +64,7 @@ type sessionInput struct {
 	Sandbox             bool              `json:"sandbox" doc:"the CLI's sandbox was asked for"`
 	McpServers          []string          `json:"mcp_servers" doc:"names of the MCP servers it was given, as their tools spell them"`
 	McpServersKnown     bool              `json:"mcp_servers_known" doc:"false outside of a session, as when a call is tried by hand"`
+	InprocServers       []string          `json:"inproc_servers" doc:"names of the servers in this process it was given, whose tools are of kind sdk"`
 }
 
 type agentInput struct {
@@ -121,8 +122,8 @@ type permissionInput struct {
 
 type toolInput struct {
 	Name   string         `json:"name"`
-	Kind   string         `json:"kind" enum:"builtin,mcp,sdk"`
-	Server string         `json:"server" doc:"of an MCP tool"`
+	Kind   string         `json:"kind" doc:"sdk for a tool of a server in this process" enum:"builtin,mcp,sdk"`
+	Server string         `json:"server" doc:"of a tool of kind mcp or sdk"`
 	UseID  string         `json:"use_id"`
 	Input  map[string]any `json:"input" doc:"the tool's own arguments"`
 }

@@ -66,6 +66,16 @@ func (s *Set) recordCall(r permission.Request) *recording {
 	return rec
 }
 
+func (s *Set) recordInproc(r permission.InprocRequest) *recording {
+	rec := s.recording(EntryInproc, r.Call.Caller, len(r.Call.Input))
+	if rec != nil {
+		rec.asked = map[string]any{
+			"session": r.Call.SessionID, "tool": r.Call.Tool, "use_id": r.Call.ToolUseID, "phase": r.Phase, "server": r.Server,
+		}
+	}
+	return rec
+}
+
 // formTool is the tool as which a form of an MCP server is judged.
 const formTool = "Elicitation"
 

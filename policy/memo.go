@@ -139,7 +139,7 @@ func (m *decisionMemo) key(b []byte, r *permission.Request) []byte {
 	b = text0(text0(text0(b, r.Tool), string(r.Input)), r.SessionID)
 	b = text0(text0(text0(text0(b, s.Cwd), r.Folder), s.Mode), s.Model)
 	b = texts0(texts0(texts0(texts0(b, s.Roots), s.AdditionalDirs), s.AllowedTools), s.DisallowedTools)
-	b = texts0(b, s.McpServers)
+	b = texts0(texts0(b, s.McpServers), s.InprocServers)
 	b = strconv.AppendBool(strconv.AppendBool(strconv.AppendBool(b, s.McpServers == nil), s.Trusted), s.SandboxOn)
 	for i := range m.parts {
 		b = m.parts[i].add(b, r)

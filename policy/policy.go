@@ -80,6 +80,8 @@ type Set struct {
 
 	readDoc        termMaker // of documents, without what no rule looks at
 	readOnce       sync.Once
+	readInproc     termMaker // the same of calls of tools in this process
+	readInprocOnce sync.Once
 	wholeDocuments bool // set by tests
 }
 

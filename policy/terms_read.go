@@ -54,6 +54,15 @@ func (s *Set) permissionTerm(doc permissionInput, p *project, t *trace) ast.Valu
 	return s.readDoc(reflect.ValueOf(doc))
 }
 
+// inprocTerm does the same for the document of a call of a tool in this process.
+func (s *Set) inprocTerm(doc inprocInput, p *project, t *trace) ast.Value {
+	if p != nil || t != nil || s.wholeDocuments {
+		return toTerm(doc).Value
+	}
+	s.readInprocOnce.Do(func() { s.readInproc = readMaker(reflect.TypeFor[inprocInput](), s.allReads()) })
+	return s.readInproc(reflect.ValueOf(doc))
+}
+
 // allReads is what the rules of any layer look at.
 func (s *Set) allReads() inputReads {
 	all := inputReads{}

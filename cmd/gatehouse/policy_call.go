@@ -28,6 +28,7 @@ type policyCall struct {
 	mode                  string
 	allowed, disallowed   string
 	payload               payloadFlags
+	inproc                inprocFlags
 	plans                 bool     // the command can show a redaction plan
 	plugins               []string // --plugin, as given
 
@@ -77,6 +78,9 @@ func (k *policyCall) check() error {
 	if k.payload.given() && k.entrypoint == "" {
 		k.entrypoint = string(policy.EntryRedaction)
 	}
+	if k.inproc.given() && k.entrypoint == "" {
+		k.entrypoint = string(policy.EntryInproc)
+	}
 	entries := []string{"", string(policy.EntryPermission), string(policy.EntryAdmission), string(policy.EntryInproc)}
 	if k.plans {
 		entries = append(entries, string(policy.EntryRedaction))
@@ -87,6 +91,10 @@ func (k *policyCall) check() error {
 		return errors.New("--entrypoint redaction: a plan is shown by gatehouse policy eval and explain")
 	case k.payload.given() && k.entrypoint != string(policy.EntryRedaction):
 		return fmt.Errorf("--sink, --event and --failed are about a redaction, not about --entrypoint %s", k.entrypoint)
+	case k.inproc.given() && k.document != "":
+		return errors.New("--document excludes --phase, --passed, --bytes and --is-error; they are phase, permission_decision and result in it")
+	case k.inproc.given() && k.entrypoint != string(policy.EntryInproc):
+		return fmt.Errorf("--phase, --passed, --bytes and --is-error are about a call of a tool in the server, not about --entrypoint %s", k.entrypoint)
 	case !slices.Contains(sessionModes, k.mode):
 		return fmt.Errorf("--mode %q: unknown, want %s", k.mode, strings.Join(sessionModes, ", "))
 	case command && strings.TrimSpace(k.o.rest[0]) == "":
@@ -102,7 +110,7 @@ func (k *policyCall) check() error {
 	case k.document != "" || k.entrypoint == string(policy.EntryAdmission):
 		return nil
 	case k.entrypoint == string(policy.EntryInproc):
-		return errors.New("--entrypoint inproc needs --document")
+		return k.inproc.check(k.tool, command)
 	case k.entrypoint == string(policy.EntryRedaction):
 		if command || k.input != "" {
 			return errors.New("--entrypoint redaction is about a sort of payload: --sink, --event, --tool and --failed, or --document")
@@ -136,6 +144,10 @@ func (k *policyCall) judged() (policy.Entrypoint, json.RawMessage, error) {
 	r, err := k.request()
 	if err != nil {
 		return "", nil, err
+	}
+	if k.entrypoint == string(policy.EntryInproc) {
+		doc, err := k.set.InprocDocument(k.inproc.request(r))
+		return policy.EntryInproc, doc, err
 	}
 	doc, err := k.set.Document(r)
 	return policy.EntryPermission, doc, err
@@ -233,8 +245,12 @@ func (k *policyCall) session() permission.Session {
 	if real, err := filepath.EvalSymlinks(cwd); err == nil {
 		cwd = real
 	}
+	var own []string
+	for _, server := range s.servers.list {
+		own = append(own, server.Name)
+	}
 	return permission.Session{
-		Cwd: cwd, Roots: s.roots, Mode: k.mode, Turn: 1, MaxBudgetUSD: sampleBudget,
+		Cwd: cwd, Roots: s.roots, Mode: k.mode, Turn: 1, MaxBudgetUSD: sampleBudget, InprocServers: slices.Sorted(slices.Values(own)),
 		AllowedTools: tools(k.allowed), DisallowedTools: tools(k.disallowed),
 		Trusted: slices.ContainsFunc(s.trusted, func(t string) bool { return inside(cwd, t) }),
 	}

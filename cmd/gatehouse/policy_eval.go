@@ -61,6 +61,7 @@ func (c *command) policyEval(ctx context.Context, args []string) int {
 	k := c.callFlags(o)
 	k.plans = true
 	k.payload.declare(o.flags)
+	k.inproc.declare(o.flags)
 	var show bool
 	var expect string
 	o.flags.BoolVar(&show, "show-document", false, "print the document the policies would read, and judge nothing")

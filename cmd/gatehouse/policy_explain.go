@@ -36,6 +36,7 @@ func (c *command) policyExplain(ctx context.Context, args []string) int {
 	x := &explanation{policyCall: c.callFlags(o)}
 	x.plans = true
 	x.payload.declare(o.flags)
+	x.inproc.declare(o.flags)
 	o.flags.StringVar(&x.decision, "decision", "", "explain the decision with this `id` of a decision log")
 	o.flags.StringVar(&x.log, "log", "", "`file or folder` of decision logs; default: the configured one")
 	if code, done := o.parse(args); done {

@@ -75,8 +75,8 @@ type Load struct {
 // Server is one MCP server that is not the caller's.
 type Server struct {
 	Name      string   // as the settings name it
-	Source    string   // "user", "local" (the user's, for this folder) or "project" (the repository's .mcp.json)
-	Transport string   // "stdio", "http", "sse" or "ws"
+	Source    string   // "user", "local" (the user's, for this folder), "project" (the repository's .mcp.json), "gatehouse" (Options.ToolServers) or "plugin"
+	Transport string   // "stdio", "http", "sse", "ws", or "sdk" for one in this process, of which the rest is empty
 	Command   string   // of stdio; else the shell command that makes headers, mostly ""
 	Args      []string // of stdio
 	URL       string   // of the others

@@ -60,6 +60,7 @@ const (
 	DoorAnswer  Door = "answer"       // an input changed by an approver, judged again
 	DoorMention Door = "mention"      // an @path in a prompt, judged as a Read
 	DoorForm    Door = "elicitation"  // a form of an MCP server, judged as a tool Elicitation
+	DoorInproc  Door = "inproc"       // a tool in this process that is about to run, or its result; see InprocDecider
 )
 
 // Request is one tool call to judge. Every field is filled by the engine.
@@ -135,6 +136,7 @@ type Session struct {
 	Taint           []string       // "key:value" of the labels of calls that were let through, sorted, at most [MaxTaint]
 	SandboxOn       bool           // the CLI's sandbox was asked for
 	McpServers      []string       // names of the MCP servers it was given, as its tools spell them, sorted; nil = not known
+	InprocServers   []string       // names of the tool servers of this process it was given, sorted; among McpServers too
 }
 
 // Bounds of what a session remembers for its policies.

@@ -1,6 +1,29 @@
-# MCP servers of the owner's own settings ("user", "local") and of a trusted
-# repository ("project"). Each is one decision; a refused one is left out.
+# MCP servers of the owner's own settings ("user", "local"), of a trusted repository
+# ("project"), and those of this process: the ones this program was configured with
+# ("gatehouse") and its plugins' ("plugin"). Each is one decision; a refused one is
+# left out.
 package gatehouse.admission
+
+# Who configured this program meant its sessions, so no further grant is asked for,
+# also where nobody watches. Each call of their tools is judged.
+decisions contains {"effect": "allow", "rule": "admission.server_inproc"} if {
+	server_inproc
+	input.profile in {"ci", "dev", "none", "readonly"}
+}
+
+server_inproc if {
+	input.action == "mcp_server"
+	input.mcp_server.source in {"gatehouse", "plugin"}
+}
+
+# No call of their tools would run there: what they say of themselves need not be read.
+decisions contains {
+	"effect": "deny", "rule": "admission.server", "severity": "high",
+	"reason": never(sprintf("MCP server %q of this process in profile locked", [short(input.mcp_server.name)]), "admission.server", "the profile only reads the workspace; another one has it, as in: profile = \"dev\""),
+} if {
+	server_inproc
+	input.profile == "locked"
+}
 
 decisions contains {"effect": "allow", "rule": "admission.server_owner"} if {
 	server_known
@@ -29,7 +52,11 @@ server_profile if {
 # A session that could start sessions would run them beside this server's limits.
 # The engine keeps this program itself out by its file, and what a session
 # starts refuses to; this rule sees other copies of it, so the reader is told.
-server_starts_sessions if starts_sessions(input.mcp_server.command, input.mcp_server.args)
+# What this process itself holds is its owner's to think of.
+server_starts_sessions if {
+	not server_inproc
+	starts_sessions(input.mcp_server.command, input.mcp_server.args)
+}
 
 starts_sessions(command, args) if {
 	regex.match(`(?i)(^|[/\\])gatehouse([-_.]?v?[0-9][0-9a-z._-]*)?(\.exe)?$`, command)
@@ -64,6 +91,7 @@ decisions contains {
 } if {
 	input.action == "mcp_server"
 	not server_known
+	not server_inproc
 }
 
 decisions contains {

@@ -98,3 +98,26 @@ test_sensitive_lists if {
 	some d in decided(ask("list", {"profile": "ci", "sensitive": true}))
 	contains(d.reason, `[grants] parameters = ["includeSensitive"]`)
 }
+
+test_servers_of_this_process if {
+	every source in ["gatehouse", "plugin"] {
+		every profile in ["dev", "readonly", "ci", "none"] {
+			doc := server(source, {"profile": profile})
+			denied(doc) == set()
+			{[d.effect, d.rule] | some d in decided(doc)} == {["allow", "admission.server_inproc"]}
+		}
+		locked := server(source, {"profile": "locked", "grants": ["*", "mcpServers"], "trusted": true})
+		denied(locked) == {"admission.server"}
+		{d.effect | some d in decided(locked)} == {"deny"}
+		count(decided(server(source, {"profile": "other"}))) == 0
+	}
+	every source in ["", "caller", "Gatehouse", "gatehouse ", "sdk"] {
+		denied(server(source, {})) == {"admission.server"}
+	}
+}
+
+test_servers_of_this_process_start_nothing_of_a_session if {
+	changes := {"command": "gatehouse", "args": ["serve"], "transport": "sdk", "source": "gatehouse"}
+	denied(server("gatehouse", {"mcp_server": object.union(own_server, changes)})) == set()
+	denied(ask("start", {"mcp_server": object.union(own_server, changes)})) == set()
+}

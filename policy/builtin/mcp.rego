@@ -1,5 +1,7 @@
 # Tools of MCP servers. They ask unless somebody allowed them by name; what a
-# server says of its own tools, such as readOnlyHint, counts for nothing.
+# server says of its own tools, such as readOnlyHint, counts for nothing. Those of
+# servers in this process (kind sdk) are no different, but that only what a session
+# was given has that kind.
 package gatehouse.permission
 
 decisions contains {

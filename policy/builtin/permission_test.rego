@@ -168,6 +168,15 @@ test_mcp if {
 	not "deny:mcp.undeclared" in rules(object.union(tool, {"tool": {"server": "b"}, "session": {"mcp_servers_known": false}}))
 }
 
+test_tools_of_this_process if {
+	tool := call("mcp__own__b", {"tool": {"kind": "sdk", "server": "own", "name": "mcp__own__b"}, "session": {"inproc_servers": ["own"]}})
+	rules(tool) - {"deny:locked.tool"} == set() # asked by default, and not undeclared
+	"deny:locked.tool" in rules(tool)
+	"deny:caller.disallowed" in rules(object.union(tool, {"disallowed_by_caller": {"matched": true, "rule": "mcp__own"}}))
+	"ask:flow.network" in rules(object.union(tool, {"history": {"taint": ["read:private"]}}))
+	"deny:budget.spent" in rules(object.union(tool, {"budget": {"usd": 2, "usd_limit": 1}}))
+}
+
 test_other_profiles if {
 	"deny:ci.budget" in rules(call("Read", {"budget": {"usd_limit": 0}}))
 	"deny:readonly.write" in rules(call("Write", {}))
