@@ -54,6 +54,7 @@ var rooms = map[string]room{
 	"engine/cli/script":      {},
 	"engine/cli/fakeapi":     {}, // for tests, and for the check command
 	"engine/realcli":         {}, // holds nothing but tests
+	"engine/toolhost":        {}, // the same
 	"engine/admission":       {ours: []string{"engine/permission"}},
 	"engine": {ours: []string{
 		"engine/admission", "engine/audit", "engine/cli", "engine/control", "engine/event", "engine/permission",
@@ -87,8 +88,13 @@ var rooms = map[string]room{
 	"internal/testwasm":       {}, // for tests only: builds modules
 	"cmd/gatehouse/crashtest": {}, // holds nothing but tests
 	"examples/client":         {outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
-	"internal/testguest":      {}, // for tests only: builds plugins with the tools at hand
-	"examples/plugins":        {}, // holds nothing but tests
+	"examples/embed": {
+		ours:    []string{"engine", "engine/admission", "engine/inproc", "engine/permission"},
+		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
+	},
+	"examples/tickets":   {outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"internal/testguest": {}, // for tests only: builds plugins with the tools at hand
+	"examples/plugins":   {}, // holds nothing but tests
 
 	"examples/plugins/calc":               {ours: []string{"plugins/pdk"}},
 	"examples/plugins/cost-guard":         {ours: []string{"plugins/pdk"}},

@@ -20,6 +20,8 @@ type outcome struct {
 	secret   bool            // the input was filled into a form: nothing of it is shown
 	action   string          // of a form's answer
 	filled   int             // members of a form that were sent
+	phase    string          // of a call of a tool in this process
+	result   permission.InprocResult
 }
 
 // judged is the payload of a permission_result event.
@@ -27,8 +29,9 @@ type judged interface{ base() *permissionRecord }
 
 func (r *permissionRecord) base() *permissionRecord { return r }
 
-// permit shows that what lets something run was written down; only permitted
-// gives one out. HandleRequest holds an allow back that has none.
+// permit shows that what lets something run was written down; only permitted and
+// permittedCall give one out. HandleRequest holds an allow back that has none, and
+// governedCall.deliver a call.
 type permit struct{ written bool }
 
 // unpermitted says whether an answer lets something happen that has no permit.
@@ -124,9 +127,9 @@ func (s *Session) decisionRecord(r *permissionRecord) audit.Record {
 		Verdict: &audit.Verdict{
 			ID: d.DecisionID, Effect: r.Behavior, Rule: t.Rule, Reason: t.Reason, Rules: t.Rules, Obligations: r.Obligations, Changed: r.Changed,
 		},
-		By: decidedBy(r.Source, d), Policy: policies(permissionPackage, d), Plugins: auditedPlugins(d.Plugins, t.Errors),
+		By: decidedBy(r.Source, d), Policy: policies(packageOf(o.door), d), Plugins: auditedPlugins(d.Plugins, t.Errors),
 		EvalMicros: d.Took.Microseconds(), RequestID: r.RequestID, ShownDigest: o.shown,
-		Detail: auditDetail(map[string]any{"message": t.Message, "interrupt": r.Interrupt, "action": o.action, "filled": o.filled}),
+		Detail: auditDetail(map[string]any{"message": t.Message, "interrupt": r.Interrupt, "action": o.action, "filled": o.filled, "phase": o.phase, "result_bytes": o.result.Bytes, "result_error": o.result.IsError}),
 	}
 	if d.Effect == permission.Halt && r.Behavior != "allow" {
 		out.Verdict.Effect = d.Effect.String()
@@ -139,7 +142,16 @@ func (s *Session) decisionRecord(r *permissionRecord) audit.Record {
 const (
 	permissionPackage = "gatehouse.permission"
 	admissionPackage  = "gatehouse.admission"
+	inprocPackage     = "gatehouse.inproc"
 )
+
+// packageOf is the package whose rules decide at a door.
+func packageOf(door permission.Door) string {
+	if door == permission.DoorInproc {
+		return inprocPackage
+	}
+	return permissionPackage
+}
 
 // policies are those that decided; nil where none was asked.
 func policies(name string, d permission.Decision) *audit.Policy {

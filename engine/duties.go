@@ -109,6 +109,23 @@ func (u *duties) demanded(agent, toolUse string) []string {
 	return nil
 }
 
+// owed is the duty of a call that has not ended. Where it is not known whose call it
+// is, that of any of its id counts.
+func (u *duties) owed(agent, toolUse string, known bool) (duty, bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if have := u.calls[dutyKey{agent, toolUse}]; have != nil {
+		return *have, true
+	}
+	found, any := noDuty, false
+	for key, have := range u.calls {
+		if !known && key.toolUse == toolUse {
+			found, any = found.with(*have), true
+		}
+	}
+	return found, any
+}
+
 // end returns the duty of a call that has ended.
 func (u *duties) end(agent, toolUse string) (duty, bool) {
 	u.mu.Lock()

@@ -1,18 +1,25 @@
 // Package engine runs governed Claude Code sessions; it is the API for embedding.
 //
 // Start with [New] and [Options]; [Engine.Start] gives a [Session], which is
-// polled ([Session.Events], [Session.Wait]), answered ([Session.Answer]),
-// continued ([Session.Prompt]) and ended ([Session.Cancel]). [Engine.Close]
-// ends everything it started.
+// followed ([Session.Pages]) or polled ([Session.Events], [Session.Wait]), answered
+// ([Session.Answer]), continued ([Session.Prompt]) and ended ([Session.Cancel]).
+// [Engine.Close] ends everything it started.
 //
-//	eng, err := engine.New(engine.Options{Roots: []string{dir}, Deciders: …, Admission: …})
+//	eng, err := engine.New(engine.Options{Deciders: …, Admission: …})
 //	defer eng.Close(ctx)
-//	s, err := eng.Start(ctx, engine.StartParams{Prompt: "…", Cwd: dir})
+//	s, err := eng.Start(ctx, engine.StartParams{Prompt: "…"})
+//	for page := range s.Pages(ctx) {
+//		…
+//	}
+//
+// Tools of your own are [Options].ToolServers, made by package inproc. docs/library.md
+// is the guide, examples/embed a whole program.
 //
 // Goroutines: one sweeper an Engine (ends with Close), and one that looks once at
 // what earlier runs left in the store (ends by itself); for each CLI process one
 // pump that reads it and one watcher that reports its end (both end with the
-// process), and one goroutine a control request (ends with its handler). Work
+// process), and one goroutine a control request (ends with its handler); for each
+// tool server a process speaks to, one while messages of the server wait for it. Work
 // of a session takes its context from the Engine, never from the call that
 // asked for it.
 package engine
@@ -60,6 +67,7 @@ type Engine struct {
 	programs programs
 
 	sealer *sealer // of resume tokens; nil without a secret
+	floor  floor   // of the wait for a start
 	spent  ledger
 	filter *filterLink // nil without one
 

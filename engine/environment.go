@@ -36,17 +36,32 @@ func switchesGate(name string) bool {
 		slices.ContainsFunc(switchPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
+// withholds reports a variable that no session gets.
+func (e *Engine) withholds(name string) bool {
+	return switchesGate(name) || e.withheld([]string{name}) != ""
+}
+
+// withheld is the first of some names that Options.Withheld has; empty: none.
+func (e *Engine) withheld(names []string) string {
+	for _, name := range names {
+		if slices.ContainsFunc(e.o.Withheld, func(w string) bool { return w == name || foldsNames && strings.EqualFold(w, name) }) {
+			return name
+		}
+	}
+	return ""
+}
+
 // environment is the owner's without secrets and switches, the caller's admitted
 // variables, and our own on top.
 func (e *Engine) environment(caller map[string]string) []string {
 	values := make(map[string]string)
 	for _, kv := range e.o.Environ {
-		if name, value, ok := strings.Cut(kv, "="); ok && !switchesGate(name) {
+		if name, value, ok := strings.Cut(kv, "="); ok && !e.withholds(name) {
 			values[name] = value
 		}
 	}
 	for name, value := range caller {
-		if !switchesGate(name) {
+		if !e.withholds(name) {
 			values[name] = value
 		}
 	}

@@ -33,6 +33,9 @@ type deaf struct{}
 func (deaf) HandleRequest(context.Context, control.Request) (any, error) {
 	return nil, nil
 }
+func (deaf) HandleInOrder(context.Context, control.Request, func(any, error)) bool {
+	return false
+}
 func (deaf) HandleMessage(context.Context, string, map[string]json.RawMessage) {}
 func (deaf) HandleNoise(context.Context, string)                               {}
 func (deaf) HandleUnanswered(context.Context, string)                          {}

@@ -9,7 +9,8 @@ import (
 
 // The CLI hands the error of a failed call to the model as it is: what a hook
 // answers changes nothing (CLI 2.1.197). So a secret in it can only be told of,
-// or the session be ended before the model reads it.
+// or the session be ended before the model reads it. What a tool in this process
+// fails with is covered before the CLI has it.
 
 // Exposure says what happens when a failed call is about to hand the model a secret.
 type Exposure string
@@ -29,6 +30,10 @@ func (p *process) postToolUseFailure(input map[string]json.RawMessage) any {
 		return struct{}{}
 	}
 	p.session.coverSpilled(textOf(input["tool_name"]), input)
+	if p.governing.settled.take(textOf(input["tool_use_id"])) { // it was covered, and changed as was wanted, where it was made
+		p.session.duties.end(textOf(input["agent_id"]), textOf(input["tool_use_id"]))
+		return struct{}{}
+	}
 	p.unmetFailure(input)
 	if found, exposed := p.session.exposes(input); exposed {
 		p.exposed(input, found)

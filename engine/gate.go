@@ -236,6 +236,9 @@ func (s *Session) initialize() map[string]any {
 	if len(s.params.OutputSchema) > 0 {
 		fields["jsonSchema"] = s.params.OutputSchema
 	}
+	if names := s.toolServerNames(); len(names) > 0 {
+		fields["sdkMcpServers"] = names
+	}
 	return fields
 }
 

@@ -162,7 +162,7 @@ func (e *Engine) shownKept(r event.SessionRecord, k keptState, log *event.Log) *
 		cwd: r.Cwd, trusted: insideAny(r.Cwd, e.o.Trusted), log: log, approvals: permission.NewApprovals(0),
 		ctx: e.ctx, end: func(error) {}, done: closedChannel, changed: make(chan struct{}),
 		state: stateNamed(r.State), touched: r.Updated, used: r.Updated, mode: cmp.Or(k.Mode, "default"), started: k.Started,
-		final: r.Final, resultID: k.Result,
+		final: r.Final, resultID: k.Result, busyFrom: k.BusyFrom,
 	}
 	if json.Unmarshal(k.Params, &s.shown) != nil {
 		s.shown = StartParams{}

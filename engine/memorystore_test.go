@@ -200,6 +200,9 @@ func (w *memoryWriter) Sync(ctx context.Context) error {
 func (w *memoryWriter) Read(win event.Window) (event.Page, error) {
 	w.h.store.mu.Lock()
 	defer w.h.store.mu.Unlock()
+	if err := w.h.store.refused("read"); err != nil {
+		return event.Page{}, err
+	}
 	return w.h.read(win), nil
 }
 

@@ -139,7 +139,8 @@ type frameSystem struct {
 	Version        string   `json:"claude_code_version"`
 	PermissionMode string   `json:"permissionMode"`
 	McpServers     []struct {
-		Name string `json:"name"`
+		Name   string `json:"name"`
+		Status string `json:"status"`
 	} `json:"mcp_servers"`
 	TaskID    string `json:"task_id"`
 	ToolUseID string `json:"tool_use_id"`
@@ -210,6 +211,7 @@ func (p *process) handleInit(f frameSystem) {
 	if first {
 		s.warnTools(f)
 	}
+	p.tellOffline(f)
 	p.initOnce.Do(func() { close(p.inited) })
 }
 

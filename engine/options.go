@@ -21,14 +21,17 @@ const (
 	Refuse  Isolation = "refuse"
 )
 
-// Options configures an Engine. Zero values give safe defaults: no decider
-// means that every call is denied.
+// Options configures an Engine. The zero value works and lets nothing happen: without
+// Admission no session starts, without Deciders every call is denied. Where none of
+// them has an opinion somebody is asked.
 type Options struct {
 	Executable string   // the CLI; empty: "claude" on PATH, looked up once
 	MinVersion string   // oldest CLI accepted; empty: "2.1.197"
 	Args       []string // put before our own arguments (an interpreter's script)
 
-	Roots   []string // folders sessions may live in; required, absolute
+	// Roots are the folders sessions may live in, absolute. None: the current folder,
+	// which may be neither the home folder, nor above it, nor the root of a file system.
+	Roots   []string
 	Trusted []string // roots whose project settings are loaded live
 
 	Deciders  []permission.Decider
@@ -53,8 +56,10 @@ type Options struct {
 	PluginServers func() map[string]ToolServer
 
 	// Inproc judges each call of a tool of theirs before it runs, and its result
-	// before the session gets it, beside Deciders. All have to allow. nil: what passed
-	// the gate with this very input may run, and its result may pass.
+	// before the session gets it, beside Deciders. All have to allow, each call or
+	// result within 5 s together; what panics denies. Of an allow, obligations about
+	// the output are met and labels kept. nil: what passed the gate with this very
+	// input may run, once for each allow, and its result may pass.
 	Inproc []permission.InprocDecider
 
 	// OnExposedSecret is for a secret in the error of a failed call, which cannot be
@@ -132,6 +137,10 @@ type Options struct {
 	// MaxProcesses bounds the CLIs that live at once, over it a start or a reply
 	// fails with LIMIT; 0: what the limit on open files allows, see cli.MaxProcesses.
 	MaxProcesses int
+
+	// Withheld are names of variables that no session gets: not from Environ, not from
+	// a caller, and a server of a session that sets one is refused.
+	Withheld []string
 
 	Environ []string     // the owner's environment; nil: os.Environ()
 	TempDir string       // for MCP configuration files; empty: os.TempDir()

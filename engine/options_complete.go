@@ -14,7 +14,11 @@ import (
 
 func (o *Options) complete() error {
 	if len(o.Roots) == 0 {
-		return errors.New("engine options: Roots is empty; name the folders sessions may live in")
+		folder, err := currentFolder()
+		if err != nil {
+			return err
+		}
+		o.Roots = []string{folder}
 	}
 	for _, list := range []*[]string{&o.Roots, &o.Trusted} {
 		resolved, err := resolveAll(*list)
@@ -22,6 +26,9 @@ func (o *Options) complete() error {
 			return fmt.Errorf("engine options: %w", err)
 		}
 		*list = resolved
+	}
+	if err := o.checkToolServers(); err != nil {
+		return err
 	}
 	o.MinVersion = cmp.Or(o.MinVersion, DefaultMinVersion)
 	o.OnUnsafeSettings = cmp.Or(o.OnUnsafeSettings, Isolate)

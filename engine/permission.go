@@ -143,6 +143,8 @@ type permissionRecord struct {
 	InputSHA256 string            `json:"inputSha256"`
 	Behavior    string            `json:"behavior"`
 	Source      string            `json:"source"`
+	Door        string            `json:"door,omitempty"`  // "inproc" for a tool in this process
+	Phase       string            `json:"phase,omitempty"` // there: call or result
 	Rule        string            `json:"rule"`
 	Reason      string            `json:"reason,omitempty"`
 	Rules       []string          `json:"rules,omitempty"`
@@ -202,6 +204,7 @@ func (p *process) allow(ctx context.Context, r permission.Request, input, permis
 	}
 	p.session.tell(r, d)
 	p.session.trip.allow(r.ToolUseID)
+	p.pass(r, input, d, source)
 	return allowAnswer{Behavior: "allow", UpdatedInput: input, UpdatedPermissions: permissions, ToolUseID: r.ToolUseID, permit: permit}
 }
 

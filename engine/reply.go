@@ -73,6 +73,7 @@ func (s *Session) sendTurn(prompt string) error {
 	}
 	s.mu.Unlock()
 	if alive {
+		p.relist()
 		err := p.prompt(prompt)
 		s.launching.Unlock()
 		if err != nil {
@@ -130,6 +131,11 @@ func (s *Session) fork(ctx context.Context, p ReplyParams) (*Session, error) {
 	f.cwd, f.dirs, f.trusted = s.cwd, s.dirs, s.trusted
 	f.caller, f.prompt = callerOf(ctx), s.prompt
 	f.mark(s.history.tainted()...) // what it has read, the copy has read too
+
+	if err := f.refuseTaken(); err != nil { // by a plugin that came since
+		f.end(err)
+		return nil, err
+	}
 	s.mu.Lock()
 	f.rules.deny = slices.Clone(s.rules.deny) // what answers forbade stays so
 	s.mu.Unlock()

@@ -31,6 +31,11 @@ type process struct {
 	deltas   deltas        // for the goroutine that reads it
 	noise    int           // the same: lines skipped since they were last told
 
+	governing governing            // calls of tools in this process
+	links     map[string]*toolLink // the same: to tool servers, by name
+	offline   map[string]bool      // the same: tool servers told not to be connected
+	lists     knownLists           // of tools, as the CLI knows them
+
 	// guarded by Session.mu
 	cost      float64             // total_cost_usd last told: it is the process's own total
 	tasks     map[string]struct{} // background work under way
@@ -52,7 +57,7 @@ func (e ended) Source() string { return e.source }
 func (s *Session) firstTurn(ctx context.Context, l launch, prompt string, timeout time.Duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	l.clock = newStartClock(timeout, cancel)
+	l.clock = newStartClock(max(timeout, s.startFloor()), cancel)
 	defer l.clock.pause()
 	defer context.AfterFunc(s.ctx, func() { cancel(nil) })() // a cancelled session ends its start too
 	if err := s.recordLaunch(ctx, l); err != nil {
@@ -76,7 +81,7 @@ func (s *Session) firstTurn(ctx context.Context, l launch, prompt string, timeou
 }
 
 func errInitTimeout(d time.Duration) error {
-	return Errorf(Timeout, "the CLI did not start within %s (sessionInitTimeoutMs)", d)
+	return Errorf(Timeout, "the CLI did not start within %s (sessionInitTimeoutMs, and at least "+streamCloseTimeout+")", d)
 }
 
 // launchChecked starts a process and checks its gate; where an administrator's
@@ -235,9 +240,12 @@ func (p *process) pump() {
 		p.session.notice("protocol_error", err.Error()+"; the session's process was ended", nil)
 	}
 	p.end(ended{"process"})
+	p.governing.close()
+	closed := p.closeLinks()
 	if err := p.cli.Stop(); err != nil {
 		p.session.tellLeft(err)
 	}
+	closed()
 	p.session.coverRest()
 	p.release()
 	close(p.pumped)

@@ -121,28 +121,30 @@ func toolServer(name string) string {
 	return name
 }
 
-// takeServers decides once which of the owner's servers the session is handed,
-// and tells. A server that cannot be read or is refused never fails a start.
+// takeServers decides once which tool servers of this process and which of the
+// owner's servers the session is handed, and tells. A server that cannot be read or is refused never fails a start.
 func (s *Session) takeServers(ctx context.Context) {
 	if s.params.StrictMcpConfig {
 		return
 	}
+	handed, leftOut := s.takeToolServers(ctx)
 	list := s.findServers()
-	var handed []toldServer
 	for _, o := range list.found {
 		if rule, reason := s.refusesServer(o.config.started()); rule != "" {
 			list.leave(o.name, o.source, rule, reason)
 			continue
 		}
-		r := s.serverRequest(o)
+		r := s.serverRequest(o.seen())
 		if d, err := s.engine.judgeRecorded(ctx, s, r); err != nil || d.Effect != permission.Allow {
 			list.leave(o.name, o.source, d.Rule, d.Reason)
 			continue
 		}
+		s.mu.Lock()
 		s.servers = append(s.servers, o)
+		s.mu.Unlock()
 		handed = append(handed, toldServer{Name: o.name, Source: o.source})
 	}
-	s.tellServers(handed, list.leftOut)
+	s.tellServers(handed, slices.Concat(leftOut, list.leftOut))
 }
 
 func (s *Session) tellServers(handed, leftOut []toldServer) {
@@ -169,9 +171,9 @@ func (s *Session) tellServers(handed, leftOut []toldServer) {
 	})
 }
 
-func (s *Session) serverRequest(o ownServer) admission.Request {
+func (s *Session) serverRequest(server admission.Server) admission.Request {
 	return admission.Request{
-		Action: admission.McpServer, SessionID: s.id, Server: o.seen(),
+		Action: admission.McpServer, SessionID: s.id, Server: server,
 		Cwd: s.cwd, CwdInsideRoots: insideAny(s.cwd, s.engine.o.Roots), Roots: s.engine.o.Roots, Trusted: s.trusted,
 		Session: s.facts(), Target: admission.Target{State: s.Info().State.String(), OwnedByPeer: true}, // its caller is handed it
 	}
@@ -208,7 +210,7 @@ func (s *Session) mcpServers(l launch) (json.RawMessage, error) {
 // serverNames are the servers the session was given, as the names of their
 // tools spell them, sorted; never nil. The CLI loads no others.
 func (s *Session) serverNames() []string {
-	names := make([]string, 0, len(s.servers))
+	names := s.toolServerNames()
 	for _, o := range s.servers {
 		names = append(names, toolPart(o.name))
 	}

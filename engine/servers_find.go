@@ -15,6 +15,7 @@ type serverList struct {
 	found    []ownServer
 	leftOut  []toldServer
 	taken    map[string]bool // names as they stand in tool names
+	ours     toolOffer       // whose names are taken too
 	disabled disabledServers
 }
 
@@ -33,6 +34,8 @@ func (l *serverList) add(source string, servers map[string]json.RawMessage) {
 			l.leave(name, source, "engine.server_name", "its name must have 1 to 64 characters and neither begin nor end with _ nor hold two in a row; rename it")
 		case l.off(name, source):
 			l.leave(name, source, "engine.server_disabled", "the owner switched it off (disabledMcpServers, disabledMcpjsonServers)")
+		case l.ours.has(tool):
+			l.leave(name, source, "engine.server_taken", "a tool server of Gatehouse itself, or of a plugin, has that name; rename one of them")
 		case l.taken[tool]:
 		case len(l.taken) >= maxServers:
 			l.leave(name, source, "engine.server_limit", fmt.Sprintf("a session is handed at most %d servers", maxServers))
@@ -69,7 +72,7 @@ func (l *serverList) unreadable(source string, err error) {
 // findServers reads the owner's servers: local before project before user, as
 // the CLI has it, and the caller's before all.
 func (s *Session) findServers() *serverList {
-	l := &serverList{taken: make(map[string]bool)}
+	l := &serverList{taken: make(map[string]bool), ours: s.offer()}
 	if callers, err := s.callersServers(); err == nil {
 		for name := range callers {
 			l.taken[toolPart(name)] = true

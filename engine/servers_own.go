@@ -72,6 +72,9 @@ func (s *Session) refusesServer(c started) (rule, reason string) {
 	if name := c.ownVariable(); name != "" {
 		return ruleOwnSecret, fmt.Sprintf("its configuration names %s, which never reaches a session; set it for Gatehouse itself, in the entry of another MCP client", name)
 	}
+	if name := s.engine.withheld(c.variables); name != "" {
+		return ruleOwnSecret, fmt.Sprintf("its configuration names %s, which is withheld from sessions: a server of Gatehouse's own has it; choose another name", name)
+	}
 	if !s.engine.o.OwnProgramServers && s.startsUs(c) {
 		return ruleOwnProgram, "it is the program that runs this session, or has too many words to tell: sessions started from a session would run beside the limits"
 	}
@@ -175,6 +178,9 @@ func (s *Session) filledIn(text string) string {
 
 // refuseCallers refuses a caller's servers that no session gets.
 func (s *Session) refuseCallers() error {
+	if err := s.refuseTaken(); err != nil {
+		return err
+	}
 	servers := membersOf(s.params.McpServers)
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		if rule, reason := s.refusesServer(startedBy(servers[name])); rule != "" {
@@ -196,7 +202,7 @@ func validateServers(servers json.RawMessage) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if name == "" || toolServer(name) != name {
-			return Errorf(InvalidArgument, "mcpServers: %q is no name of a server; take 1 to 64 of A-Z, a-z, 0-9, _ and -, with no _ at either end and no two in a row", clip(name))
+			return Errorf(InvalidArgument, "mcpServers: %q is no name of a server; %s", clip(name), namesOfServers)
 		}
 	}
 	return nil

@@ -30,6 +30,12 @@ type Session struct {
 	snapshot snapshot
 	servers  []ownServer // of the owner, admitted; each launch but an isolated one gets them
 
+	flooring    sync.Once
+	floor       time.Duration // see startFloor
+	offering    sync.Once
+	toolOffer   toolOffer       // see offer
+	toolServers []offeredServer // admitted, by name; each launch gets them. Set under mu, while the session begins
+
 	log       *event.Log
 	approvals *permission.Approvals
 	memo      permission.Memo

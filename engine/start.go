@@ -233,7 +233,7 @@ func (s *Session) facts() permission.Session {
 		Model: s.params.Model, Turn: s.turn, ToolCalls: s.toolCalls, Denies: s.denies, Asks: s.asks,
 		CostUSD: s.info.TotalCostUSD, MaxBudgetUSD: s.params.MaxBudgetUSD, MaxTurns: s.params.MaxTurns,
 		Parent: s.parent, Started: s.created, PromptSHA256: s.prompt, Turns: s.info.TotalTurns, SandboxOn: sandboxOn(s.params.Sandbox),
-		McpServers: s.serverNames(),
+		McpServers: s.serverNames(), InprocServers: s.toolServerNames(),
 	}
 	s.history.fill(&f)
 	return f

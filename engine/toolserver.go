@@ -11,8 +11,10 @@ import (
 type ToolServer interface {
 	// Connect begins one connection, for one process of a session. It does not
 	// block. push sends a message of the server (a notification or a request) to the
-	// CLI; it may be called from any goroutine until the link is closed, and its error
-	// only says that the process does not listen any more.
+	// CLI; it does not block either, may be called from any goroutine, also before
+	// Connect returns, and keeps nothing of message. Its error says that the process
+	// does not listen any more, that more wait than it takes (128, or 8 MiB), or that
+	// message is no JSON object.
 	Connect(session string, push func(message json.RawMessage) error) (ToolLink, error)
 }
 
@@ -25,6 +27,7 @@ type ToolLink = interface {
 	// at all to a notification.
 	Deliver(message json.RawMessage, reply func(response json.RawMessage))
 	// Close cancels the calls under way and answers them. It returns when no goroutine
-	// of the link is left, or with an error when ctx ends first.
+	// of the link is left, or with an error when ctx ends first. It can come while
+	// Deliver runs; what is delivered later need not be answered.
 	Close(ctx context.Context) error
 }

@@ -40,6 +40,8 @@ func (p *process) handleResult(fields map[string]json.RawMessage) {
 	p.inTurn, p.idleSince = false, time.Now()
 	if len(p.tasks) == 0 {
 		s.duties.clear() // of calls that were interrupted
+		p.governing.passes.clear()
+		p.governing.settled.clear()
 	}
 	s.info.TotalTurns += f.NumTurns
 	s.info.TotalCostUSD += cost

@@ -54,6 +54,8 @@ type Command struct {
 	MaxLine int    // 0 = DefaultMaxLine
 	Stderr  Cover  // changes what is kept of stderr; nil: kept as it is
 
+	NoTerminal bool // it cannot open the terminal of this program: /dev/tty, or the console, is none for it
+
 	Registry *Registry // told of the process before Start returns; nil: none
 }
 
@@ -152,7 +154,7 @@ func newProcess(c Command) *Process {
 	p.cmd = exec.Command(c.Path, c.Args...)
 	p.cmd.Dir = c.Dir
 	p.cmd.Env = append(append([]string(nil), c.Env...), marks...)
-	prepare(p.cmd)
+	prepare(p.cmd, c.NoTerminal)
 	return p
 }
 

@@ -23,6 +23,9 @@ func (f *family) living(t *table) []*proc {
 	root := t.at(f.root)
 	if root != nil {
 		f.seen, f.home = true, root.session
+		if f.home == root.pid {
+			f.home = 0 // begun by root: all in it are its own
+		}
 	}
 	if f.seen {
 		s.strange = []int{0, f.home}

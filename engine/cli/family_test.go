@@ -34,6 +34,7 @@ func TestFamily(t *testing.T) {
 		{"an orphan without", cli, world(p(101, 1, 101, 101)), []int{100}},
 		{"an orphan in its group", cli, world(p(101, 1, 100, 5)), []int{100, 101}},
 		{"an orphan in a session begun below", cli, world(p(101, 100, 101, 101), p(102, 1, 102, 101)), []int{100, 101, 102}},
+		{"an orphan in a session it began itself", family{root: member{7000002, "s"}}, world(p(101, 1, 101, 7000002)), []int{101, 7000002}},
 		{"another's mark", cli, world(p(101, 1, 101, 101, "M=2")), []int{100}},
 		{"a mark takes no neighbours", cli, world(p(101, 7000002, 101, 7000002, "M=1")), []int{100, 101}},
 		{"a reused id", family{root: member{100, "earlier"}}, world(p(101, 100, 100, 5)), nil},

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-func prepare(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+func prepare(cmd *exec.Cmd, noTerminal bool) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !noTerminal, Setsid: noTerminal} // either makes a group of its own
 	setParentDeath(cmd.SysProcAttr)
 }
 

@@ -9,8 +9,14 @@ import (
 	"unsafe"
 )
 
-func prepare(cmd *exec.Cmd) {
+// createNoWindow is CREATE_NO_WINDOW: a console of its own, which nobody sees.
+const createNoWindow = 0x08000000
+
+func prepare(cmd *exec.Cmd, noTerminal bool) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+	if noTerminal {
+		cmd.SysProcAttr.CreationFlags |= createNoWindow
+	}
 }
 
 func spawn(f func()) { f() }

@@ -3,7 +3,9 @@
 // concurrently, and cancels what the peer withdraws.
 //
 // [Conn.Serve] is the one reader; it starts one goroutine per request of the
-// peer, which ends when the handler returns, and waits for all of them.
+// peer, which ends when the handler returns, and waits for all of them. Requests
+// whose order counts are handed over in the reader's own goroutine and answered
+// later; it does not wait for those.
 package control
 
 import (
@@ -36,6 +38,12 @@ type Handler interface {
 	// HandleRequest answers a control request in its own goroutine. ctx ends when
 	// the peer withdraws the request (then the answer is dropped) or the stream ends.
 	HandleRequest(ctx context.Context, r Request) (any, error)
+	// HandleInOrder is offered each request of subtype mcp_message before
+	// HandleRequest, in the order they came, in the goroutine that reads: it must not
+	// block. true: it answers by reply, once (more is dropped), from any goroutine;
+	// reply does not block. ctx ends when it is answered, when the peer withdraws it
+	// or the stream ends; after that a reply is dropped. Serve does not wait for it.
+	HandleInOrder(ctx context.Context, r Request, reply func(answer any, err error)) bool
 	// HandleMessage takes every other message, in order, one at a time.
 	HandleMessage(ctx context.Context, kind string, fields map[string]json.RawMessage)
 	// HandleNoise is told of a line that is no message, or a control message that
@@ -56,10 +64,14 @@ type Conn struct {
 
 	mu      sync.Mutex
 	lastID  int
-	calls   map[string]chan answer        // our requests under way
-	serving map[string]context.CancelFunc // the peer's requests under way
+	calls   map[string]chan answer // our requests under way
+	serving map[string]*serving    // the peer's requests under way
+	writing int                    // in-order answers that are being written
 	closed  bool
 }
+
+// serving is one request of the peer under way.
+type serving struct{ cancel context.CancelFunc }
 
 type answer struct {
 	body json.RawMessage
@@ -68,11 +80,12 @@ type answer struct {
 
 // NewConn makes a Conn; nothing happens before Serve.
 func NewConn(s Stream, h Handler) *Conn {
-	return &Conn{stream: s, handler: h, calls: make(map[string]chan answer), serving: make(map[string]context.CancelFunc)}
+	return &Conn{stream: s, handler: h, calls: make(map[string]chan answer), serving: make(map[string]*serving)}
 }
 
 // Serve reads until the stream ends and returns its error. Before it returns,
-// open calls fail with ErrClosed, and every handler has returned.
+// open calls fail with ErrClosed, and every handler has returned. Replies to
+// requests taken in order are dropped from then on.
 func (c *Conn) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var handlers sync.WaitGroup
@@ -102,7 +115,7 @@ func (c *Conn) dispatch(ctx context.Context, handlers *sync.WaitGroup, line json
 	switch kind {
 	case typeAlive:
 	case typeRequest, typeResponse, typeCancel:
-		if err := Check(line); err != nil {
+		if err := unambiguous(line); err != nil { // object has found it valid
 			c.unclear(ctx, handlers, line, err)
 			return
 		}
@@ -187,41 +200,63 @@ func (c *Conn) control(ctx context.Context, handlers *sync.WaitGroup, kind strin
 
 // serve runs the handler in a goroutine that ends when the handler returns.
 func (c *Conn) serve(ctx context.Context, handlers *sync.WaitGroup, r Request) {
-	ctx, cancel := context.WithCancel(ctx)
-	c.mu.Lock()
-	_, twice := c.serving[r.ID]
-	full := len(c.serving) >= MaxInFlight
-	if !twice && !full {
-		c.serving[r.ID] = cancel
-	}
-	c.mu.Unlock()
-	if (twice || full) && r.Subtype == subtypeHook {
-		cancel()
-		c.handler.HandleUnanswered(ctx, fmt.Sprintf("a hook's question was refused: its id is in use or %d requests are under way", MaxInFlight))
+	if r.Subtype == subtypeMessage && c.inOrder(ctx, handlers, r) {
 		return
 	}
-	if twice || full {
+	ctx, cancel := context.WithCancel(ctx)
+	entry := &serving{cancel: cancel}
+	if !c.enter(r.ID, entry) {
 		cancel()
-		c.handler.HandleNoise(ctx, fmt.Sprintf("control request %q refused: its id is in use or %d requests are under way", r.ID, MaxInFlight))
-		c.send(errorLine(r.ID, "request refused: id in use or too many requests under way"))
+		c.turnAway(ctx, r)
 		return
 	}
 	handlers.Go(func() {
 		defer cancel()
 		body, err := c.handle(ctx, r)
-		if !c.done(r.ID) {
+		if !c.leave(r.ID, entry) {
 			return // withdrawn: the peer wants no answer
 		}
-		if err != nil && r.Subtype == subtypeHook {
-			c.handler.HandleUnanswered(ctx, "a hook's question was not answered: "+err.Error())
-			return
-		}
-		if err != nil {
-			c.send(errorLine(r.ID, err.Error()))
-			return
-		}
-		c.send(successLine(r.ID, body))
+		c.answer(ctx, r, body, err)
 	})
+}
+
+// answer sends the answer to a request. One that cannot be encoded is an error, as
+// the peer would wait for ever; of a hook's question the handler is told instead.
+func (c *Conn) answer(ctx context.Context, r Request, body any, err error) {
+	var line json.RawMessage
+	if err == nil {
+		line, err = successLine(r.ID, body)
+	}
+	switch {
+	case err == nil:
+		c.send(line, nil)
+	case r.Subtype == subtypeHook:
+		c.handler.HandleUnanswered(ctx, "a hook's question was not answered: "+err.Error())
+	default:
+		c.send(errorLine(r.ID, err.Error()))
+	}
+}
+
+// enter puts a request on the list of those under way; false when its id is there
+// already, or the list is full.
+func (c *Conn) enter(id string, entry *serving) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.serving[id] != nil || len(c.serving)+c.writing >= MaxInFlight {
+		return false
+	}
+	c.serving[id] = entry
+	return true
+}
+
+// turnAway refuses a request that found no place.
+func (c *Conn) turnAway(ctx context.Context, r Request) {
+	if r.Subtype == subtypeHook {
+		c.handler.HandleUnanswered(ctx, fmt.Sprintf("a hook's question was refused: its id is in use or %d requests are under way", MaxInFlight))
+		return
+	}
+	c.handler.HandleNoise(ctx, fmt.Sprintf("control request %q refused: its id is in use or %d requests are under way", r.ID, MaxInFlight))
+	c.send(errorLine(r.ID, "request refused: id in use or too many requests under way"))
 }
 
 func (c *Conn) handle(ctx context.Context, r Request) (body any, err error) {
@@ -233,22 +268,25 @@ func (c *Conn) handle(ctx context.Context, r Request) (body any, err error) {
 	return c.handler.HandleRequest(ctx, r)
 }
 
-// done takes a request off the list; false when the peer withdrew it.
-func (c *Conn) done(id string) bool {
+// leave takes a request off the list; false when it is not there any more: the peer
+// withdrew it.
+func (c *Conn) leave(id string, entry *serving) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, ok := c.serving[id]
+	if c.serving[id] != entry {
+		return false
+	}
 	delete(c.serving, id)
-	return ok
+	return true
 }
 
 func (c *Conn) withdraw(id string) {
 	c.mu.Lock()
-	cancel := c.serving[id]
+	entry := c.serving[id]
 	delete(c.serving, id)
 	c.mu.Unlock()
-	if cancel != nil {
-		cancel()
+	if entry != nil {
+		entry.cancel()
 	}
 }
 

@@ -32,13 +32,18 @@ func (p pipe) Write(line json.RawMessage) error { p.out <- line; return nil }
 
 type handler struct {
 	request  func(context.Context, Request) (any, error)
+	ordered  func(context.Context, Request, func(any, error)) bool // nil: takes none
 	messages chan string
 	noise    chan string
 	lost     chan string
 }
 
 func newHandler(f func(context.Context, Request) (any, error)) handler {
-	return handler{f, make(chan string, 16), make(chan string, 16), make(chan string, 16)}
+	return handler{f, nil, make(chan string, 16), make(chan string, 16), make(chan string, 16)}
+}
+
+func (h handler) HandleInOrder(ctx context.Context, r Request, reply func(any, error)) bool {
+	return h.ordered != nil && h.ordered(ctx, r, reply)
 }
 
 func (h handler) HandleRequest(ctx context.Context, r Request) (any, error) { return h.request(ctx, r) }

@@ -39,6 +39,7 @@ func (s *seen) HandleRequest(_ context.Context, r Request) (any, error) {
 	s.requests = append(s.requests, r)
 	return r.Fields, nil
 }
+func (*seen) HandleInOrder(context.Context, Request, func(any, error)) bool     { return false }
 func (*seen) HandleMessage(context.Context, string, map[string]json.RawMessage) {}
 func (*seen) HandleNoise(context.Context, string)                               {}
 func (*seen) HandleUnanswered(context.Context, string)                          {}

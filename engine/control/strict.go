@@ -2,73 +2,8 @@ package control
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
-	"io"
 	"unicode/utf8"
 )
-
-// MaxDepth bounds the nesting of a control message.
-const MaxDepth = 512
-
-// Check refuses a JSON text whose meaning could differ between two parsers:
-// duplicate keys, more than MaxDepth levels, trailing data.
-func Check(raw []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var open []*level
-	for {
-		tok, err := dec.Token()
-		if err == io.EOF && len(open) == 0 {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if open, err = step(open, tok); err != nil {
-			return err
-		}
-	}
-}
-
-// level is one open object or array while checking.
-type level struct {
-	keys  map[string]bool // nil for an array
-	value bool            // the next token of an object is a value
-}
-
-func step(open []*level, tok json.Token) ([]*level, error) {
-	var top *level
-	if len(open) > 0 {
-		top = open[len(open)-1]
-	}
-	if d, ok := tok.(json.Delim); ok && (d == '}' || d == ']') {
-		return open[:len(open)-1], nil
-	}
-	if top != nil && top.keys != nil {
-		if !top.value {
-			key := tok.(string) // the decoder lets nothing else stand here
-			if top.keys[key] {
-				return nil, fmt.Errorf("key %q stands twice in one object", key)
-			}
-			top.keys[key], top.value = true, true
-			return open, nil
-		}
-		top.value = false
-	}
-	d, ok := tok.(json.Delim)
-	if !ok {
-		return open, nil
-	}
-	if len(open) == MaxDepth {
-		return nil, fmt.Errorf("nested deeper than %d levels", MaxDepth)
-	}
-	next := &level{}
-	if d == '{' {
-		next.keys = make(map[string]bool)
-	}
-	return append(open, next), nil
-}
 
 // Sanitize replaces what is no Unicode text: invalid UTF-8 and escaped lone
 // surrogates become U+FFFD. What is judged and what is sent on are then the

@@ -58,6 +58,16 @@ type Redactor interface {
 	Redact(ctx context.Context, p Payload) (json.RawMessage, []Redaction, error)
 }
 
+// RedactorFunc is a function as a [Redactor].
+type RedactorFunc func(ctx context.Context, p Payload) (json.RawMessage, []Redaction, error)
+
+var _ Redactor = RedactorFunc(nil)
+
+// Redact implements [Redactor].
+func (f RedactorFunc) Redact(ctx context.Context, p Payload) (json.RawMessage, []Redaction, error) {
+	return f(ctx, p)
+}
+
 // Streamer is a [Redactor] that also covers text which arrives in pieces.
 type Streamer interface {
 	// Stream begins a text of the sort p describes. p.Data is empty, or for kind
