@@ -1,12 +1,20 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"net/url"
+	"os"
+	"slices"
+	"sync"
 	"time"
 
+	"github.com/gatehouse-mcp/gatehouse/engine/cli"
 	"github.com/gatehouse-mcp/gatehouse/engine/inproc"
 )
 
@@ -47,6 +55,11 @@ type Config struct {
 	URL     string            // instead of Command: https, or http to a loopback address
 	Headers map[string]Source // sent with each request to URL, and to no other host
 
+	// Secrets are covered in whatever the server says: parts of the values above that
+	// are secret, such as the token behind "Bearer ". They are found with the others,
+	// when a connection is made. nil: all values of Env and Headers are.
+	Secrets []Source
+
 	Tools []string // the names offered, with * for any run of characters; nil: all
 
 	Timeout      time.Duration // of one call; 0 = DefaultTimeout
@@ -60,32 +73,213 @@ type Options struct {
 	Environ []string     // of this process, of which a command gets a few; nil: os.Environ()
 	Logger  *slog.Logger // nil: discards
 	Version string       // told to servers; empty: "dev"
+
+	// Processes notes each command on disk, so that a later start can end what a crash
+	// left running, as engine.Options.Processes does. nil: nothing is kept.
+	Processes *cli.Registry
 }
 
-// Server is one server, which may not run yet. It satisfies engine.ToolServer.
-type Server struct{}
+// Server is one server, which may not run yet. It satisfies engine.ToolServer, and
+// is safe for concurrent use.
+type Server struct {
+	c      Config
+	o      Options
+	target *url.URL // nil: a command
+	logger *slog.Logger
+
+	mu     sync.Mutex
+	closed bool
+	shared *peer            // nil: no session came yet, or each has its own
+	own    map[string]*peer // with Config.PerSession, by session
+	peers  map[*peer]bool   // all of which something is left
+}
 
 // Open checks c; nothing is started. The error names the field that is wrong.
-func Open(c Config, o Options) (*Server, error) { return nil, errors.New("upstream: not there yet") }
+func Open(c Config, o Options) (*Server, error) {
+	target, err := c.check()
+	if err != nil {
+		return nil, fmt.Errorf("mcp server %q: %w", c.Name, err)
+	}
+	c = c.withDefaults()
+	s := &Server{c: c, o: o, target: target, own: make(map[string]*peer), peers: make(map[*peer]bool)}
+	if s.logger = o.Logger; s.logger == nil {
+		s.logger = slog.New(slog.DiscardHandler)
+	}
+	s.logger = s.logger.With("server", c.Name)
+	return s, nil
+}
+
+func (s *Server) version() string { return cmp.Or(s.o.Version, "dev") }
 
 // Connect implements engine.ToolServer.
 func (s *Server) Connect(session string, push func(message json.RawMessage) error) (inproc.Link, error) {
-	return nil, errors.New("upstream: not there yet")
+	p, err := s.join(session)
+	if err != nil {
+		return nil, fmt.Errorf("mcp server %q: %w", s.c.Name, err)
+	}
+	inner, err := p.set.Connect(session, push)
+	if err != nil {
+		p.leave()
+		s.left(context.Background(), p, session) // with an end of ctx it would not wait
+		return nil, fmt.Errorf("mcp server %q: %w", s.c.Name, err)
+	}
+	left := func(ctx context.Context) error { return s.left(ctx, p, session) }
+	return newLink(p, inner, p.soon(), left), nil
+}
+
+// join counts a link of the peer of a session.
+func (s *Server) join(session string) (*peer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	p := s.shared
+	if s.c.PerSession {
+		p = s.own[session]
+	}
+	if p == nil {
+		p = s.begin(s.dial)
+		if s.c.PerSession {
+			s.own[session] = p
+		} else {
+			s.shared = p
+		}
+	}
+	p.enter()
+	return p, nil
+}
+
+// begin starts a peer; s.mu is held.
+func (s *Server) begin(dial func(context.Context) (remote, error)) *peer {
+	p := newPeer(s, dial)
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	s.peers[p] = true
+	go func() { // ends with ctx, see Close and left
+		p.run(ctx)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.peers, p)
+	}()
+	return p
+}
+
+// left ends the peer of a session with the last of its links.
+func (s *Server) left(ctx context.Context, p *peer, session string) error {
+	s.mu.Lock()
+	if !s.c.PerSession || !p.unused() {
+		s.mu.Unlock()
+		return nil
+	}
+	if s.own[session] == p {
+		delete(s.own, session)
+	}
+	s.mu.Unlock()
+	p.cancel()
+	return s.await(ctx, p)
+}
+
+func (s *Server) await(ctx context.Context, p *peer) error {
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("mcp server %q: it is still ending: %w", s.c.Name, context.Cause(ctx))
+	}
+}
+
+// dial connects with the values that the sources hold now.
+func (s *Server) dial(ctx context.Context) (remote, error) {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (s *Server) connect(ctx context.Context) (*conn, error) {
+	v, err := s.c.values()
+	if err != nil {
+		return nil, err
+	}
+	if s.target != nil {
+		v.secrets = append(v.secrets, queryOf(s.target)...)
+		e := s.reach(v.headers, newCover(v.secrets), s.logger)
+		return connect(ctx, e, e.intake, s.version(), s.logger)
+	}
+	ours := s.o.Environ
+	if ours == nil {
+		ours = os.Environ()
+	}
+	p, err := s.run(ctx, environment(ours, v.env), newCover(v.secrets), s.logger)
+	if err != nil {
+		return nil, err
+	}
+	return connect(ctx, p, p.intake, s.version(), s.logger)
 }
 
 // Tool is a tool as the server tells it.
 type Tool struct {
 	Name        string
 	Description string // no character in it is invisible
-	Offered     bool   // Config.Tools lets it through
+	Offered     bool   // Config.Tools lets it through, and nothing else is wrong with it
+	LeftOut     string // why it is not offered, in words; empty: it is
 }
 
 // Tools starts or reaches the server, lists its tools and ends it again; for a look
-// at a configuration.
+// at a configuration. It takes at most Config.StartTimeout, and the time to end.
 func (s *Server) Tools(ctx context.Context) ([]Tool, error) {
-	return nil, errors.New("upstream: not there yet")
+	tools, err := s.look(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("mcp server %q: %w", s.c.Name, err)
+	}
+	return tools, nil
+}
+
+func (s *Server) look(ctx context.Context) (tools []Tool, err error) {
+	within, cancel := context.WithTimeout(ctx, s.c.StartTimeout)
+	defer cancel()
+	var raw []json.RawMessage
+	c, err := s.connect(within)
+	if err == nil {
+		raw, _, err = c.list(within)
+		err = errors.Join(err, c.close())
+	}
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		err = s.slow()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range s.sift(raw) {
+		if c.leftOut == "" {
+			if err := checkTool(c.tool); err != nil {
+				c.leftOut = err.Error()
+			}
+		}
+		tools = append(tools, Tool{Name: c.tool.Name, Description: c.tool.Description, Offered: c.leftOut == "", LeftOut: c.leftOut})
+	}
+	return tools, nil
+}
+
+func (s *Server) slow() error {
+	return fmt.Errorf("it did not start, shake hands and list its tools within %v; raise its start timeout if it needs longer", s.c.StartTimeout)
 }
 
 // Close ends everything that was started. It returns when nothing of it is left, or
-// with an error when ctx ends first.
-func (s *Server) Close(ctx context.Context) error { return nil }
+// with an error when ctx ends first. Links that are still open answer with errors.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	all := slices.Collect(maps.Keys(s.peers))
+	s.mu.Unlock()
+	for _, p := range all {
+		p.cancel()
+	}
+	var errs []error
+	for _, p := range all {
+		errs = append(errs, s.await(ctx, p))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,144 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+const (
+	leastSecret = 6  // bytes; a shorter value would be found everywhere
+	leastLine   = 16 // the same for a line of a secret of several
+	coveredAs   = "[secret]"
+)
+
+// cover hides secrets in what a server says. It does not change.
+type cover struct {
+	needles []string // as they stand in a text, the longest first
+	quoted  [][]byte // the same as they stand in a JSON string, see quote
+	longest int      // bytes of a needle
+}
+
+func newCover(secrets []Secret) *cover {
+	c := &cover{}
+	for _, s := range secrets {
+		c.add(string(s))
+		if strings.Contains(string(s), "\n") {
+			for line := range strings.Lines(string(s)) { // it is told line by line
+				if line = strings.TrimSpace(line); len(line) >= leastLine {
+					c.add(line)
+				}
+			}
+		}
+	}
+	slices.SortFunc(c.needles, func(a, b string) int { return len(b) - len(a) })
+	c.needles = slices.Compact(c.needles)
+	for _, n := range c.needles {
+		c.quoted = append(c.quoted, quote(nil, n))
+		c.longest = max(c.longest, len(n))
+	}
+	return c
+}
+
+func (c *cover) add(s string) {
+	if len(s) < leastSecret {
+		return
+	}
+	once := string(quote(nil, s))
+	html, _ := json.Marshal(s) // a string is always encoded
+	html = html[1 : len(html)-1]
+	c.needles = append(c.needles, s)
+	for _, once := range []string{once, string(html)} { // and in a JSON text within one
+		twice, _ := json.Marshal(once)
+		c.needles = append(c.needles, once, string(quote(nil, once)), string(twice[1:len(twice)-1]))
+	}
+	for _, escaped := range []string{url.QueryEscape(s), url.PathEscape(s)} {
+		c.needles = append(c.needles, escaped, lowerEscapes(escaped))
+	}
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for before := range 3 {
+			c.needles = append(c.needles, within(encoding, s, before))
+		}
+	}
+}
+
+// within is what base64 makes of s behind some other bytes, without the characters
+// that depend on its neighbours.
+func within(encoding *base64.Encoding, s string, before int) string {
+	all := encoding.EncodeToString(append(make([]byte, before), s...))
+	return all[(before*8+5)/6 : (before+len(s))*8/6]
+}
+
+// lowerEscapes writes %2F as %2f.
+func lowerEscapes(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:], bytes.ToLower(b[i+1:i+3]))
+		}
+	}
+	return string(b)
+}
+
+// text covers a text.
+func (c *cover) text(s string) string {
+	for _, n := range c.needles {
+		if strings.Contains(s, n) {
+			s = strings.ReplaceAll(s, n, coveredAs)
+		}
+	}
+	return s
+}
+
+// message covers a JSON document, in its strings, names and numbers. One without a
+// secret comes back as it is.
+func (c *cover) message(doc []byte) []byte {
+	if len(c.needles) == 0 || !c.in(canonical(doc)) {
+		return doc
+	}
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return []byte(c.text(string(doc))) // no JSON
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(c.value(value)); err != nil {
+		return nil // not what a decoder made; nothing leaves
+	}
+	return bytes.TrimRight(out.Bytes(), "\n")
+}
+
+func (c *cover) in(doc []byte) bool {
+	return slices.ContainsFunc(c.quoted, func(n []byte) bool { return bytes.Contains(doc, n) })
+}
+
+func (c *cover) value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return c.text(v)
+	case json.Number:
+		if s := c.text(string(v)); s != string(v) {
+			return s
+		}
+	case []any:
+		for i := range v {
+			v[i] = c.value(v[i])
+		}
+	case map[string]any:
+		for name, member := range v {
+			member = c.value(member)
+			if hidden := c.text(name); hidden != name {
+				delete(v, name)
+				name = hidden
+			}
+			v[name] = member
+		}
+	}
+	return v
+}
