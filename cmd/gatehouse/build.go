@@ -89,7 +89,8 @@ func resolveExecutable(name, current string, env environment) (string, error) {
 }
 
 // build opens the policies and makes the engine, which keeps what it keeps in st.
-// Whoever calls it closes the engine, then the plugins of the rollout, and then st.
+// Whoever calls it closes the engine, then the servers and the plugins of the
+// rollout, and then st.
 func build(ctx context.Context, s *settings, st *state, env environment, logger *slog.Logger, unattended bool) (*engine.Engine, *rollout, error) {
 	scanner := scanRedactor{s.redaction.scanner}
 	coverLog(logger, scanner)
@@ -109,7 +110,11 @@ func build(ctx context.Context, s *settings, st *state, env environment, logger 
 	strict := slices.Contains(strictProfiles, s.profile)
 	redactor := policy.NewRedactor(r.live, policy.RedactorOptions{Options: s.redaction.options})
 	r.plugins, err = openPlugins(ctx, s, redactor, r.policyData, st, logger)
+	if err == nil {
+		r.servers, err = openServers(s, st, env, logger)
+	}
 	if err != nil {
+		r.plugins.close(logger)
 		<-told
 		return nil, nil, err
 	}
@@ -129,12 +134,14 @@ func build(ctx context.Context, s *settings, st *state, env environment, logger 
 		WarmTTL: s.warmTTL, ResumeTTL: s.resumeTTL, StateDir: s.stateFolder,
 		Filter: s.filterProgram(), FilterSpec: s.filterSpec(redactor, env),
 		DiskResume: env.get(allowDiskResume) == "1", ResumeSecret: engine.Secret(env.get(resumeSecret)),
-		Environ: env, Logger: logger,
+		ToolServers: r.servers.forEngine(), Inproc: []permission.InprocDecider{r.live},
+		Environ: env, Withheld: s.servers.withheld, Logger: logger,
 	})))
 	<-told // no call is judged before
 	if err == nil {
 		r.plugins.announceTo(eng)
 	} else {
+		r.servers.close(logger)
 		r.plugins.close(logger)
 	}
 	if err == nil && !s.redaction.filter {
@@ -146,7 +153,7 @@ func build(ctx context.Context, s *settings, st *state, env environment, logger 
 // protected lists what no session may write: what configures the gate, the
 // gate itself, what it remembers and the program behind it.
 func (s *settings) protected() []string {
-	paths := slices.Concat(s.files, s.policyPaths, s.policyData, s.bundleFiles, s.plugins.files, []string{filepath.Dir(organisationFile)})
+	paths := slices.Concat(s.files, s.policyPaths, s.policyData, s.bundleFiles, s.plugins.files, s.servers.files, s.servers.secrets, []string{filepath.Dir(organisationFile)})
 	for _, path := range []string{s.executable, s.stateFolder, s.decisionLog.folder, s.store.dir, s.audit.dir, s.audit.key, s.plugins.cache} {
 		if filepath.IsAbs(path) {
 			paths = append(paths, path)
@@ -158,9 +165,10 @@ func (s *settings) protected() []string {
 	return paths
 }
 
-// secret lists what no session may read either: the keys, and the records of all
-// sessions.
+// secret lists what no session may read either: the keys, the secrets of servers,
+// and the records of all sessions.
 func (s *settings) secret() (paths []string) {
+	paths = slices.Clone(s.servers.secrets)
 	for _, root := range []string{s.stateFolder, s.audit.dir} { // also where the log is off by now
 		if filepath.IsAbs(root) {
 			paths = append(paths, filepath.Dir(auditKeyIn(root)), audit.Servers(root), filepath.Join(root, journalName))

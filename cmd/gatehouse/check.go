@@ -22,6 +22,7 @@ type checkReport struct {
 	State         *checkedState   `json:"state,omitempty"`
 	Policies      *checkedPolicy  `json:"policies,omitempty"`
 	Plugins       []checkedPlugin `json:"plugins,omitempty"` // in the order they are called in
+	Servers       []checkedServer `json:"servers,omitempty"` // of tools: those of [[mcp_server]], then those of plugins
 	CLI           *checkedCLI     `json:"cli,omitempty"`
 	Gate          []gateResult    `json:"gate,omitempty"`
 	Calls         []checkedSample `json:"calls,omitempty"`  // what policy says to sample tool calls
@@ -117,7 +118,10 @@ func (k *check) load(ctx context.Context) (err error) {
 	k.policies = r.live.Set()
 	k.report.Policies = &checkedPolicy{Files: policyFiles(s.policyPaths), Revision: k.policies.Revision()}
 	k.show(k.policyText)
-	return k.loadPlugins(ctx, r, logger)
+	if err := k.loadPlugins(ctx, r, logger); err != nil {
+		return err
+	}
+	return k.tryServers(ctx, r, logger)
 }
 
 // orEmpty makes a list that encodes as [] when it is empty.
@@ -140,7 +144,8 @@ func environmentWarnings(env environment) []string {
 	return nil
 }
 
-// exitCode tells a broken gate before a missing CLI.
+// exitCode tells a broken gate before a missing CLI, and that before a server that
+// cannot be reached.
 func (r *checkReport) exitCode() int {
 	for _, g := range r.Gate {
 		if g.Status == gateFailed {
@@ -149,6 +154,9 @@ func (r *checkReport) exitCode() int {
 	}
 	if r.CLI == nil || r.CLI.Error != "" {
 		return exitNoCLI
+	}
+	if r.failedServer() != "" {
+		return exitTurnFailed
 	}
 	return exitOK
 }

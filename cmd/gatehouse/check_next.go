@@ -30,6 +30,9 @@ func (k *check) next() string {
 	if k.report.CLI.Error != "" {
 		return installCLI + "    (or name the CLI with --cli or [cli] executable)"
 	}
+	if name := k.report.failedServer(); name != "" {
+		return "put right what keeps mcp_server " + name + " from being reached, then run gatehouse check again; sessions start without its tools until then"
+	}
 	return strings.Join(k.addCommand(), " ")
 }
 

@@ -24,7 +24,7 @@ type checkedPlugin struct {
 	OnError   string          `json:"onError"`
 	Timeout   string          `json:"timeout"`
 	Memory    int64           `json:"memoryBytes"`
-	Tools     []string        `json:"tools,omitempty"` // loaded and checked; no session is offered them yet
+	Tools     []string        `json:"tools,omitempty"` // by their own names, see servers of the report
 	CompileMS int64           `json:"compileMs"`
 	Calls     []pluginOutcome `json:"calls"` // a sample call of each hook
 }
@@ -84,7 +84,7 @@ func (k *check) pluginText() {
 		k.row(gateOK, fmt.Sprintf("%s  sha256 %.12s %s, %s; binding %s, on_error %s, timeout %s, memory %s; compiled in %d ms",
 			p.Name, p.SHA256, pin, hookWords(p.Hooks), p.Binding, p.OnError, p.Timeout, sizeText(p.Memory), p.CompileMS))
 		if len(p.Tools) > 0 {
-			k.row("tools", p.Name+"  "+strings.Join(p.Tools, ", ")+" (checked; this version offers sessions none of them)")
+			k.row("tools", p.Name+"  "+strings.Join(p.Tools, ", "))
 		}
 		for _, c := range p.Calls {
 			k.row(sampleWord(c), fmt.Sprintf("%s  %s with a sample, %d µs  %s", p.Name, c.Hook, c.Micros, cut(c.Error+c.Reason, reasonShown)))

@@ -24,6 +24,7 @@ type fileConfig struct {
 	Plugins   pluginsConfig   `toml:"plugins"`
 	Lock      lockConfig      `toml:"lock"`
 
+	MCPServer   []mcpServerConfig `toml:"mcp_server"`
 	DecisionLog decisionLogConfig `toml:"decision_log"`
 	Store       storeConfig       `toml:"store"`
 	Audit       auditConfig       `toml:"audit"`
@@ -155,8 +156,13 @@ func collectKeys(t reflect.Type, prefix string, known map[string]string) {
 	}
 }
 
-// freeTable reports a key of somebody else's: plugins name those of their table.
-func freeTable(key string) bool { return strings.HasPrefix(key, pluginKey+".config.") }
+// freeTables are those whose keys are somebody else's: plugins and MCP servers name
+// them.
+var freeTables = []string{pluginKey + ".config.", mcpServerKey + ".env.", mcpServerKey + ".headers."}
+
+func freeTable(key string) bool {
+	return slices.ContainsFunc(freeTables, func(table string) bool { return strings.HasPrefix(key, table) })
+}
 
 // nearestKey returns the known key that takes the fewest edits from key. A
 // known key with the same last word counts as one edit away.

@@ -32,6 +32,7 @@ type loaded struct {
 	detectorsAt       []string // file:line of each of Redaction.Detectors
 	pluginsAt         []string // file:line of each of Plugin
 	pluginFolders     []string // of the files those stand in
+	serversAt         []string // file:line of each of MCPServer
 }
 
 // loadConfig reads the organisation's file, then the one named by --config,
@@ -53,8 +54,8 @@ func loadConfig(org, named string, env environment) (*loaded, error) {
 	l.locked = slices.Clone(l.locked)
 	l.lockBundle()
 	delete(l.at, "lock.keys")
-	orgRedaction, orgPlugins := l.keepRedaction(), l.Plugin
-	l.Plugin = nil // so that the next file is decoded beside them, not over them
+	orgRedaction, orgPlugins, orgServers := l.keepRedaction(), l.Plugin, l.MCPServer
+	l.Plugin, l.MCPServer = nil, nil // so that the next file is decoded beside them, not over them
 	l.orgPaths, l.orgData = orgPaths, orgData
 	if err := l.readUserFile(named, env); err != nil {
 		return nil, err
@@ -64,6 +65,7 @@ func loadConfig(org, named string, env environment) (*loaded, error) {
 	l.Policy.Data = union(orgData, l.Policy.Data)
 	l.addRedaction(orgRedaction)
 	l.Plugin = slices.Concat(orgPlugins, l.Plugin)
+	l.MCPServer = slices.Concat(orgServers, l.MCPServer)
 	return l, nil
 }
 
@@ -140,6 +142,7 @@ func (l *loaded) accept(path string, at places) error {
 	l.placeDetectors(at)
 	folder := filepath.Dir(path)
 	l.placePlugins(folder, at)
+	l.placeServers(folder, at)
 	if _, ok := at["policy.paths"]; ok {
 		l.Policy.Paths = below(folder, l.Policy.Paths)
 	}

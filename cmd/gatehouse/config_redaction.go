@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,8 +71,8 @@ type redactionSettings struct {
 	warnings  []string // variables whose values cannot be covered
 }
 
-// redaction checks [redaction].
-func (c *checker) redaction() redactionSettings {
+// redaction checks [redaction]. The values of servers are covered, too.
+func (c *checker) redaction(ofServers map[string]string) redactionSettings {
 	r := c.l.Redaction
 	s := redactionSettings{filter: r.Filter, options: redact.Options{Context: r.Context}}
 	s.onExposed = c.oneOf("redaction.on_exposed", r.OnExposed, []string{exposedReport, exposedStop})
@@ -94,6 +95,9 @@ func (c *checker) redaction() redactionSettings {
 		s.options.Custom = append(s.options.Custom, custom)
 	}
 	s.options.Values, s.warnings = c.variables(r.Environment, seen)
+	for _, told := range slices.Sorted(maps.Keys(ofServers)) {
+		cover(s.options.Values, told, ofServers[told])
+	}
 	var err error
 	if s.scanner, err = redact.New(s.options); err != nil {
 		c.fail(detectorKey, "%v", err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
@@ -51,6 +52,9 @@ func (s *settings) coveredVariables(env environment) map[string]string {
 	names := map[string]string{}
 	for _, kv := range env {
 		name, _, _ := strings.Cut(kv, "=")
+		if slices.Contains(s.servers.withheld, name) { // it is not in the session's environment
+			continue
+		}
 		if told := variableKind(name); s.redaction.options.Values[told] != "" {
 			names[told] = name
 		}

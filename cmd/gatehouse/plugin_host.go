@@ -21,7 +21,9 @@ import (
 // is that of a configuration without plugins: nothing is made for it.
 type pluginHost struct {
 	*plugins.Host
-	news *pluginNews
+	news   *pluginNews
+	tools  *pluginTools
+	logger *slog.Logger
 }
 
 // pluginsError is one of [[plugin]] rather than of policies.
@@ -44,7 +46,12 @@ func openPlugins(ctx context.Context, s *settings, cover event.Redactor, data fu
 		news.close()
 		return nil, s.plugins.located(err)
 	}
-	return &pluginHost{Host: host, news: news}, nil
+	p := &pluginHost{Host: host, news: news, tools: newPluginTools(host, logger), logger: logger}
+	if err := p.tools.replace(host, s.offers); err != nil {
+		p.close(logger)
+		return nil, s.plugins.located(err)
+	}
+	return p, nil
 }
 
 // located puts the place of its [[plugin]] before each line of an error.
@@ -68,7 +75,13 @@ func (p *pluginHost) reload(ctx context.Context, s *settings) error {
 	if p == nil {
 		return nil
 	}
-	return s.plugins.located(p.Reload(ctx, s.plugins.list))
+	if err := p.Reload(ctx, s.plugins.list); err != nil {
+		return s.plugins.located(err)
+	}
+	if err := p.tools.replace(p.Host, s.offers); err != nil { // all else of them is in force
+		p.logger.Error("plugins: sessions are not offered all tools", "error", s.plugins.located(err))
+	}
+	return nil
 }
 
 // with puts the plugins into an engine's options, behind the policies' redactor.
@@ -81,6 +94,7 @@ func (p *pluginHost) with(o engine.Options) engine.Options {
 	o.Redactors = append(slices.Clone(o.Redactors), p.Host)
 	o.Observers = []event.Observer{p.Host}
 	o.OutputPlugin = p.SeesOutput
+	o.PluginServers = p.tools.servers
 	return o
 }
 

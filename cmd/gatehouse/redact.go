@@ -189,8 +189,9 @@ func (c *command) redactSettings(o *options) (redactionSettings, error) {
 	if err != nil {
 		return redactionSettings{}, err
 	}
+	servers := (&checker{l: l, env: c.env}).mcpServers()
 	k := &checker{l: l, env: c.env}
-	return k.redaction(), k.err
+	return k.redaction(servers.values), k.err
 }
 
 // stdinName stands for standard input.

@@ -35,7 +35,11 @@ func (r *redaction) detectors() (all []listedDetector) {
 	}
 	var values []listedDetector
 	for name := range r.options.Values {
-		values = append(values, listedDetector{Kind: name, Set: "custom", About: "the value of a variable of this environment", InForce: true})
+		about := "the value of a variable of this environment"
+		if strings.HasPrefix(name, fileKindPrefix) {
+			about = "the content of a file that an [[mcp_server]] has its secret from"
+		}
+		values = append(values, listedDetector{Kind: name, Set: "custom", About: about, InForce: true})
 	}
 	slices.SortFunc(values, func(a, b listedDetector) int { return strings.Compare(a.Kind, b.Kind) })
 	return append(all, values...)

@@ -29,7 +29,8 @@ type rollout struct {
 	settings *settings      // the policies in force were loaded with
 	source   *bundle.Source // nil: no bundle
 	projects *policy.Projects
-	plugins  *pluginHost // nil: none are configured; set by build
+	plugins  *pluginHost  // nil: none are configured; set by build
+	servers  *toolServers // nil: the same; all their life those of the start
 
 	data   map[string]any                 // of the policies loaded last
 	shared atomic.Pointer[map[string]any] // of those in force, to plugins

@@ -106,6 +106,7 @@ func (r *rollout) replace(ctx context.Context, reread func() (*settings, error),
 	}
 	fresh.executable, fresh.decisions = r.start.executable, r.start.decisions // those in use
 	fresh.decisionLog, fresh.decisions, fresh.server = r.start.decisionLog, r.start.decisions, r.start.server
+	fresh.servers = fresh.servers.beside(r.start.servers)
 	fresh.store, fresh.audit, fresh.plugins.cache = r.start.store, r.start.audit, r.start.plugins.cache
 	r.policies.Reset(fresh.policyInputs(), policyExt)
 	old, fetching := r.source, r.fetching

@@ -49,6 +49,7 @@ func (c *command) runSession(ctx context.Context, args []string) int {
 		return c.failUsage(err)
 	}
 	defer rollout.plugins.closeAfter(closeLog, logger) // after the session has ended, and the reloads
+	defer rollout.servers.close(logger)                // after the session has ended
 	d.open(eng, logger)
 	hangup, forget := c.hangups()
 	defer forget()

@@ -23,17 +23,27 @@ type leakChecked struct{ *testing.M }
 
 func (m leakChecked) Run() int { return testleak.Run(m.M, "cli.init.func", "TestConversationEnds") }
 
-// TestMain lets the test binary play four programs: the command under test,
-// the scripted CLI that it starts, one that calls the model's API besides, and
-// an MCP client that starts it.
+// TestMain lets the test binary play other programs: the command under test, the
+// scripted CLI that it starts, one that calls the model's API besides, an MCP
+// server it reaches, and an MCP client that starts it.
 func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){
-		"gatehouse": func() { decisionTime = time.Minute; main() },
+		"gatehouse": func() {
+			decisionTime = time.Minute
+			isOwnProgram = func(path string) bool { return filepath.Base(path) == "gatehouse" }
+			main()
+		},
 		"scripted-cli": func() {
 			os.Exit(script.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 		"loopback-cli": func() { os.Exit(loopbackCLI(os.Args[1:])) },
 		"sneaky-cli":   func() { os.Exit(sneakyCLI(os.Args[1:])) },
+		"upstream-server": func() {
+			if err := upstreamServer(os.Args[1:]); err != nil {
+				fmt.Fprintln(os.Stderr, "upstream-server:", err)
+				os.Exit(1)
+			}
+		},
 		"mcpclient": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 			defer stop()
@@ -74,6 +84,7 @@ func TestScripts(t *testing.T) {
 			"guest":    cmdGuest,
 			"goguest":  cmdGoGuest,
 			"pin":      cmdPin,
+			"await":    cmdAwait,
 			"private":  func(ts *testscript.TestScript, _ bool, args []string) { ts.Check(ownersOnly(ts.MkAbs(args[0]))) },
 		},
 	})

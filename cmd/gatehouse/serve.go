@@ -44,6 +44,7 @@ func (c *command) serve(ctx context.Context, args []string) int {
 		return c.failUsage(err)
 	}
 	defer rollout.plugins.closeAfter(closeLog, logger) // after the sessions have ended, and the reloads
+	defer rollout.servers.close(logger)                // after the sessions have ended
 	d.open(eng, logger)
 	hangup, forget := hangups()
 	defer forget()
@@ -57,6 +58,9 @@ func (c *command) serve(ctx context.Context, args []string) int {
 	}
 	for _, w := range s.pluginWarnings() {
 		logger.Warn("plugins", "problem", w)
+	}
+	for _, w := range s.serverWarnings() {
+		logger.Warn("mcp_server", "problem", w)
 	}
 	server := serverOf(eng)
 	logger.Info("serving", "profile", s.profile, "roots", s.roots, "executable", s.executable)

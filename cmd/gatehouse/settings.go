@@ -55,6 +55,7 @@ type settings struct {
 	audit            auditSettings
 	redaction        redactionSettings
 	plugins          pluginSettings
+	servers          mcpServerSettings
 	deadline         time.Duration    // of one decision; 0 = the default
 	decisions        *decisionlog.Log // nil: none is kept, as with every command but serve and run
 }
@@ -125,7 +126,8 @@ func (l *loaded) check(start string, env environment) (*settings, error) {
 	s.decisionLog = c.decisionLog(s.stateFolder)
 	s.store = c.store(s.stateFolder)
 	s.audit = c.audit()
-	s.redaction = c.redaction()
+	s.servers = c.mcpServers()
+	s.redaction = c.redaction(s.servers.values)
 	s.roots = c.roots(start)
 	s.plugins = c.plugins(s.roots)
 	s.trusted = c.folders("workspace.trusted", l.Workspace.Trusted)
