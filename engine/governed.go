@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -13,8 +14,8 @@ import (
 
 // governed hands one message of the CLI to a tool server, under policy. It is called
 // in the order the messages came in, and does not block; reply is called exactly
-// once, from any goroutine.
-func (p *process) governed(server string, link ToolLink, message json.RawMessage, reply func(json.RawMessage)) {
+// once, from any goroutine. ctx ends when the CLI withdraws the message, or later.
+func (p *process) governed(ctx context.Context, server string, link ToolLink, message json.RawMessage, reply func(json.RawMessage)) {
 	m, err := readMessage(message)
 	if err != nil {
 		reply(rpcError(m.id, rpcInvalidRequest, err.Error()))
@@ -23,7 +24,7 @@ func (p *process) governed(server string, link ToolLink, message json.RawMessage
 	g := &p.governing
 	switch {
 	case m.method == methodCall:
-		p.governCall(server, link, m, reply)
+		p.governCall(ctx, server, link, m, reply)
 	case m.id == nil: // a notification, or an answer to the server
 		acknowledge := func(json.RawMessage) { reply(acknowledged) }
 		if m.method != methodCancelled || !g.withdraw(server, m, link, acknowledge) {
@@ -149,10 +150,18 @@ func (g *governing) withdraw(server string, m rpcMessage, link ToolLink, acknowl
 		link.Deliver(m.raw, acknowledge)
 		return true
 	}
-	c.cancel()
-	c.answer(c.toolError(cancelledText))
+	c.giveUp()
 	acknowledge(nil)
 	return true
+}
+
+// withdrawn is for a call whose own request was taken back.
+func (g *governing) withdrawn(c *governedCall) {
+	g.order.Lock()
+	defer g.order.Unlock()
+	if !c.delivered {
+		c.giveUp()
+	}
 }
 
 const cancelledText = "The call was cancelled before it ran."
@@ -173,8 +182,7 @@ func (g *governing) renew(server string) {
 	g.mu.Unlock()
 	for _, c := range left {
 		if !c.delivered { // else the link answers it
-			c.cancel()
-			c.answer(c.toolError(cancelledText))
+			c.giveUp()
 		}
 	}
 }

@@ -26,6 +26,7 @@ type governedCall struct {
 
 	ctx    context.Context // ends with the process, and when the CLI withdraws the call
 	cancel context.CancelFunc
+	settle func() bool // its request is not watched any more; nil: it never was
 	reply  func(json.RawMessage)
 
 	answered atomic.Bool
@@ -36,7 +37,7 @@ type governedCall struct {
 }
 
 // governCall takes in a call; everything that waits is left to a goroutine.
-func (p *process) governCall(server string, link ToolLink, m rpcMessage, reply func(json.RawMessage)) {
+func (p *process) governCall(ctx context.Context, server string, link ToolLink, m rpcMessage, reply func(json.RawMessage)) {
 	c, err := p.newCall(server, link, m, reply)
 	if err != nil {
 		reply(rpcError(m.id, rpcInvalidRequest, err.Error()))
@@ -48,6 +49,7 @@ func (p *process) governCall(server string, link ToolLink, m rpcMessage, reply f
 		reply(rpcError(m.id, rpcInvalidRequest, "tools/call refused: "+err.Error()))
 		return
 	}
+	c.watch(ctx)
 	if !g.place() {
 		c.answer(c.toolError(fmt.Sprintf("The call of %s was refused, because %d calls of this process are being judged; try again.", clip(c.call.Tool), maxJudged)))
 		return
@@ -67,7 +69,7 @@ func (p *process) newCall(server string, link ToolLink, m rpcMessage, reply func
 	if m.id == nil {
 		return nil, errors.New("tools/call: a call needs an id")
 	}
-	params, err := members(orEmpty(m.params), "name", "arguments", "_meta")
+	params, err := members(orEmpty(m.params), "name", "arguments", "_meta", "task")
 	if err != nil {
 		return nil, fmt.Errorf("tools/call: params: %w", err)
 	}
@@ -81,6 +83,9 @@ func (p *process) newCall(server string, link ToolLink, m rpcMessage, reply func
 	}
 	if meta, given := params["_meta"]; given && !isObject(meta) {
 		return nil, errors.New("tools/call: params._meta: want an object")
+	}
+	if _, given := params["task"]; given { // its result would come by tasks/result, where nobody judges it
+		return nil, errors.New("tools/call: params.task: calls as tasks are refused")
 	}
 	id, _ := readID(m.id) // it was read before
 	s, tool, toolUse := p.session, inprocTool(server, name), textOf(member(params["_meta"], "claudecode/toolUseId"))
@@ -104,8 +109,25 @@ func (c *governedCall) answer(response json.RawMessage) {
 		return
 	}
 	c.process.governing.leave(c)
+	if c.settle != nil {
+		c.settle()
+	}
 	c.cancel()
 	c.reply(response)
+}
+
+// watch gives the call up when its request is withdrawn before it runs.
+func (c *governedCall) watch(ctx context.Context) {
+	g := &c.process.governing
+	g.order.Lock() // withdrawn waits for it, so that settle is there
+	defer g.order.Unlock()
+	c.settle = context.AfterFunc(ctx, func() { g.withdrawn(c) })
+}
+
+// giveUp answers a call that was not delivered and never will be.
+func (c *governedCall) giveUp() {
+	c.cancel()
+	c.answer(c.toolError(cancelledText))
 }
 
 func (c *governedCall) toolError(message string) json.RawMessage { return toolError(c.id, message) }
@@ -202,6 +224,6 @@ func (c *governedCall) refuse(d permission.Decision, phase string, result permis
 	if phase == permission.PhaseResult {
 		what = "The call ran, but its result"
 	}
-	p.governing.settled.add(c.call.ToolUseID)
+	p.governing.settled.add(c.call)
 	c.answer(c.toolError(fmt.Sprintf("%s was refused by rule %s: %s", what, cmp.Or(d.Rule, "engine.default"), rec.Message)))
 }

@@ -39,7 +39,7 @@ func TestCancelWhileJudged(t *testing.T) {
 					r.log.hang = func(rec audit.Record) bool { return rec.Door == "inproc" }
 					close(release)
 				}
-				out := r.send(callMessage(7, "find", `{}`, "toolu_1"))
+				out := r.sendPassed(7, "find", `{}`)
 				synctest.Wait()
 				message := cancelMessage("7")
 				if by == "initialize" {
@@ -66,7 +66,7 @@ func TestCancelWhileJudged(t *testing.T) {
 					t.Errorf("a record says that it did not run: %v", noted)
 				}
 				r.log.hang = nil
-				again := r.send(callMessage(7, "find", `{}`, "toolu_1"))
+				again := r.sendPassed(7, "find", `{}`)
 				if answer := r.wait(again); !strings.Contains(answer, `"done"`) {
 					t.Errorf("its id is in use: %s", answer)
 				}
@@ -80,7 +80,7 @@ func TestCancelWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newInprocRig(t, func(o *Options) { o.Inproc = []permission.InprocDecider{ruling(permission.Allow)} })
 		r.tools.answer = func(id, _ string) string { return map[string]string{"": string(acknowledged)}[id] }
-		out := r.send(callMessage(7, "find", `{}`, "toolu_1"))
+		out := r.sendPassed(7, "find", `{}`)
 		synctest.Wait()
 		for _, id := range []string{"7", "8", `"a"`, "null", "[]"} {
 			if acked := r.wait(r.send(cancelMessage(id))); acked != string(acknowledged) {
@@ -101,17 +101,18 @@ func TestIdsAndBoundsOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newInprocRig(t, func(o *Options) { o.Inproc = []permission.InprocDecider{ruling(permission.Allow)} })
 		r.tools.answer = func(string, string) string { return "" }
-		first := r.send(callMessage(1, "find", `{}`, "toolu_1"))
-		if answer := r.wait(r.send(callMessage(1, "find", `{}`, "toolu_1"))); !strings.Contains(answer, "-32600") || !strings.Contains(answer, "id 1:") {
+		first := r.sendPassed(1, "find", `{}`)
+		if answer := r.wait(r.sendPassed(1, "find", `{}`)); !strings.Contains(answer, "-32600") || !strings.Contains(answer, "id 1:") {
 			t.Errorf("an id twice: %s", answer)
 		}
 		other := make(chan string, 1) // its ids are its own
-		r.governed("shelf", r.tools, json.RawMessage(callMessage(1, "find", `{}`, "toolu_1")), func(a json.RawMessage) { other <- string(a) })
+		r.passing("shelf", "find", `{}`, "toolu_1")
+		r.governed(context.Background(), "shelf", r.tools, json.RawMessage(callMessage(1, "find", `{}`, "toolu_1")), func(a json.RawMessage) { other <- string(a) })
 		for id := 2; id < maxUnderWay; id++ {
-			r.send(callMessage(id, "find", `{}`, "toolu_1"))
+			r.sendPassed(id, "find", `{}`)
 			synctest.Wait()
 		}
-		if answer := r.wait(r.send(callMessage(9999, "find", `{}`, "toolu_1"))); !strings.Contains(answer, "512 calls") {
+		if answer := r.wait(r.sendPassed(9999, "find", `{}`)); !strings.Contains(answer, "512 calls") {
 			t.Errorf("one too many: %s", answer)
 		}
 		if len(first)+len(other) != 0 {
@@ -143,7 +144,8 @@ func TestManyCallsHalfCancelled(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range n {
 		all.Add(1)
-		r.governed("desk", r.tools, json.RawMessage(callMessage(i, "find", `{"a":1}`, fmt.Sprint("toolu_", i))), func(a json.RawMessage) {
+		r.passing("desk", "find", `{"a":1}`, fmt.Sprint("toolu_", i))
+		r.governed(context.Background(), "desk", r.tools, json.RawMessage(callMessage(i, "find", `{"a":1}`, fmt.Sprint("toolu_", i))), func(a json.RawMessage) {
 			if answers[i].Add(1) == 1 {
 				all.Done()
 			}
@@ -155,7 +157,7 @@ func TestManyCallsHalfCancelled(t *testing.T) {
 		})
 		if i%2 == 1 {
 			all.Add(1)
-			r.governed("desk", r.tools, json.RawMessage(cancelMessage(fmt.Sprint(i))), func(json.RawMessage) { all.Done() })
+			r.governed(context.Background(), "desk", r.tools, json.RawMessage(cancelMessage(fmt.Sprint(i))), func(json.RawMessage) { all.Done() })
 		}
 	}
 	all.Wait()

@@ -38,7 +38,7 @@ func (c *governedCall) covered(r rpcResponse, response json.RawMessage) json.Raw
 		u = u.with(owed)
 	}
 	if r.isError() {
-		c.process.governing.settled.add(c.call.ToolUseID)
+		c.process.governing.settled.add(c.call)
 	}
 	v := coverer{session: s, call: c, isError: r.isError(), plugins: u.plugins}
 	there := s.seeOutput(u.plugins)
@@ -69,8 +69,8 @@ type coverer struct {
 
 // value covers one part in its own shape; what cannot be is withheld.
 func (v *coverer) value(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 || raw[0] != '"' && raw[0] != '{' && raw[0] != '[' {
-		return raw // no text
+	if len(raw) == 0 || raw[0] == 't' || raw[0] == 'f' || raw[0] == 'n' {
+		return raw // nothing that could be a secret
 	}
 	s := v.session
 	ctx := event.WithDemand(s.untilDone(), v.plugins...)

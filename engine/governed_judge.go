@@ -67,9 +67,9 @@ func (s *Session) judgeInproc(ctx context.Context, r permission.InprocRequest, d
 
 func (s *Session) askInproc(ctx context.Context, r permission.InprocRequest, done func()) permission.Decision {
 	deciders := s.engine.o.Inproc
-	if len(deciders) == 0 {
+	if d, settled := passedGate(r, len(deciders)); settled {
 		done()
-		return passedGate(r)
+		return d
 	}
 	ctx, cancel := context.WithTimeout(ctx, judgeWithin)
 	defer cancel()
@@ -86,13 +86,14 @@ func (s *Session) askInproc(ctx context.Context, r permission.InprocRequest, don
 	return inprocDeny("engine.timeout", fmt.Sprintf("it was not judged within %s", judgeWithin))
 }
 
-// passedGate decides where nobody else does.
-func passedGate(r permission.InprocRequest) permission.Decision {
-	d := permission.Decision{Effect: permission.Allow, Rule: ruleInproc, By: "engine"}
+// passedGate refuses a call that did not pass the gate, whoever would allow it: the
+// CLI has to ask about every call, so one it did not ask about is not to be trusted.
+// What did pass is decided here only where nobody else is there to do so.
+func passedGate(r permission.InprocRequest, deciders int) (d permission.Decision, settled bool) {
 	if r.Phase == permission.PhaseCall && r.Passed.Effect == permission.Abstain {
-		d = inprocDeny(ruleInproc, "the call did not pass the gate with this input, and no policy of the package gatehouse.inproc lets it run without")
+		return inprocDeny(ruleInproc, "the call did not pass the gate with this tool and input, or the approval was used up by an earlier one"), true
 	}
-	return d
+	return permission.Decision{Effect: permission.Allow, Rule: ruleInproc, By: "engine"}, deciders == 0
 }
 
 func inprocDeny(rule, reason string) permission.Decision {

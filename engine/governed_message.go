@@ -106,15 +106,17 @@ func (m rpcMessage) response(all map[string]json.RawMessage) (rpcMessage, error)
 	return m, nil
 }
 
-// readID is the id of a request as it is compared: a text, or a whole number.
+// readID is the id of a request as it is compared, however it is spelt: a text, or a
+// whole number.
 func readID(raw json.RawMessage) (string, error) {
 	if len(raw) > 0 && raw[0] == '"' && len(raw) <= clipped {
-		return string(raw), nil
+		return `"` + textOf(raw), nil
 	}
-	if _, err := strconv.ParseInt(string(raw), 10, 64); err != nil {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
 		return "", fmt.Errorf("id: want a text of at most %d bytes or a whole number", clipped)
 	}
-	return string(raw), nil
+	return strconv.FormatInt(n, 10), nil
 }
 
 func orNull(id json.RawMessage) json.RawMessage {
@@ -185,14 +187,21 @@ func readResponse(raw json.RawMessage) (r rpcResponse, err error) {
 	return r, err
 }
 
-// answersTo reports whether a response is for this id already, on one line.
+// answersTo reports whether a response is a result for this id and nothing besides,
+// on one line: the CLI waits on for ever where it gets no JSON-RPC, and what else
+// stands there nobody has covered.
 func answersTo(response, id json.RawMessage) bool {
 	if bytes.IndexByte(response, '\n') >= 0 {
 		return false
 	}
-	same := false
+	fits, besides := 0, false
 	rawjson.Each(response, func(literal, value []byte) {
-		same = same || string(literal) == `"id"` && bytes.Equal(value, id)
+		switch name := string(literal); {
+		case name == `"id"` && bytes.Equal(value, id), name == `"jsonrpc"` && string(value) == `"2.0"`, name == `"result"`:
+			fits++ // each once: members has seen to that
+		default:
+			besides = true
+		}
 	})
-	return same
+	return fits == 3 && !besides
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 )
@@ -33,7 +34,7 @@ func (p *process) coveredOther(server string, m rpcMessage, response json.RawMes
 		p.tellUnusable(fmt.Sprintf("an answer of tool server %s to %s was not passed on: %v", clip(server), clip(m.method), err), nil)
 		return rpcError(m.id, rpcInternal, "the tool server's answer was not passed on: "+err.Error())
 	}
-	c := noticeCover{session: s, server: server}
+	c := noticeCover{session: s, server: server, told: &p.governing.told}
 	if r.failed != nil {
 		r.failed = map[string]json.RawMessage{"code": r.failed["code"], "message": c.value(r.failed["message"]), "data": c.value(r.failed["data"])}
 		return r.encode(m.id)
@@ -52,6 +53,7 @@ func (p *process) coveredOther(server string, m rpcMessage, response json.RawMes
 type noticeCover struct {
 	session *Session
 	server  string
+	told    *window // nil for what is no list
 }
 
 // shapeOf is the tool whose rules of shape hold: those of MCP servers.
@@ -96,14 +98,13 @@ func (c noticeCover) result(method string, r rpcResponse) map[string]json.RawMes
 
 // ambiguous reports whether two tools of a list have one full name.
 func (c noticeCover) ambiguous(list json.RawMessage) bool {
-	var tools []struct{ Name any }
+	var tools []json.RawMessage
 	if json.Unmarshal(list, &tools) != nil {
 		return true
 	}
 	names := make(map[string]bool, len(tools))
 	for _, tool := range tools {
-		name, _ := tool.Name.(string)
-		names[inprocTool(c.server, name)] = true
+		names[inprocTool(c.server, textOf(member(tool, "name")))] = true
 	}
 	return len(names) < len(tools)
 }
@@ -123,7 +124,7 @@ func (c noticeCover) tools(list json.RawMessage) json.RawMessage {
 			left, names[full] = append(left, covered), true
 		}
 	}
-	if gone := len(tools) - len(left); gone > 0 {
+	if gone := len(tools) - len(left); gone > 0 && (c.told == nil || c.told.take(time.Now(), maxUnusable)) { // the CLI asks as often as a server says that its list changed
 		c.session.notice("tools_left_out", fmt.Sprintf("%d tools of server %s are not offered: their names hold what redaction covers or are those of others, or they could not be covered", gone, clip(c.server)), map[string]any{"server": c.server, "count": gone})
 	}
 	raw, err := plainJSON(left)

@@ -31,6 +31,7 @@ func TestMessagesAreReadStrictly(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","arguments":[1]}}`, "1", "params.arguments"},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","arguments":null}}`, "1", "params.arguments"},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","_meta":1}}`, "1", "params._meta"},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","task":{"ttl":1}}}`, "1", "params.task"},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","Arguments":{}}}`, "1", `"Arguments"`},
 		{`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"find"}}`, "null", "needs an id"},
 	} {
@@ -169,5 +170,22 @@ func TestNamesOfToolsHere(t *testing.T) {
 		if got := inprocTool("desk", tool); got != want {
 			t.Errorf("%q: %s, want %s", tool, got, want)
 		}
+	}
+}
+
+// However often a server's list is asked for, what is left out of it is told a few
+// times a minute.
+func TestToolsLeftOutAreToldBounded(t *testing.T) {
+	r := newInprocRig(t, nil)
+	r.tools.answer = func(id, _ string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"result":{"tools":[{"name":"a.b","inputSchema":{"type":"object"}},{"name":"a_b","inputSchema":{"type":"object"}}]}}`
+	}
+	for range 5 * maxUnusable {
+		if got := r.wait(r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)); strings.Contains(got, "a_b") || !strings.Contains(got, "a.b") {
+			t.Fatalf("the list is %s", got)
+		}
+	}
+	if n := strings.Count(dumpOf(r.session), "tools_left_out"); n == 0 || n > maxUnusable*2 {
+		t.Errorf("told %d times", n)
 	}
 }

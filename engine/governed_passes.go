@@ -90,10 +90,10 @@ func inputKey(raw json.RawMessage) [sha256.Size]byte {
 	if json.Unmarshal(raw, &v) != nil { // a number no float64 holds, which the CLI cannot have either
 		return sha256.Sum256([]byte(canonical(raw)))
 	}
-	if bytes.Contains(raw, []byte("-0")) {
-		v = withoutNegativeZero(v)
-	}
 	b, err := json.Marshal(v)
+	if bytes.Contains(b, []byte("-0")) {
+		b, err = json.Marshal(withoutNegativeZero(v))
+	}
 	if err != nil {
 		return sha256.Sum256(raw)
 	}
@@ -162,43 +162,4 @@ func inprocTool(server, tool string) string {
 		}
 	}
 	return b.String()
-}
-
-// shapedFailures are calls whose failure was told as their duties want: what the hook says
-// of such a call needs nothing more.
-type shapedFailures struct {
-	mu    sync.Mutex
-	calls map[string]int
-}
-
-// add notes one; over the bound all are forgotten, and then the hook tells more than
-// it needs to.
-func (s *shapedFailures) add(toolUse string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.calls == nil || len(s.calls) >= maxPasses {
-		s.calls = make(map[string]int)
-	}
-	if toolUse != "" {
-		s.calls[toolUse]++
-	}
-}
-
-// take says whether a call was one of them, and forgets it.
-func (s *shapedFailures) take(toolUse string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.calls[toolUse]
-	if n <= 1 {
-		delete(s.calls, toolUse)
-	} else {
-		s.calls[toolUse] = n - 1
-	}
-	return n > 0
-}
-
-func (s *shapedFailures) clear() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls = nil
 }

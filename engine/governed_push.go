@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,16 +40,20 @@ func (p *process) coveredPush(server string, message json.RawMessage) (json.RawM
 		return nil, errors.New("it has no method that is known")
 	}
 	out := map[string]json.RawMessage{"jsonrpc": json.RawMessage(`"2.0"`), "method": json.RawMessage(`"` + m.method + `"`)}
+	c := noticeCover{session: p.session, server: server}
 	if m.id != nil {
+		if m.id[0] == '"' && !bytes.Equal(c.value(m.id), m.id) {
+			return nil, errors.New("its id cannot be passed on uncovered")
+		}
 		out["id"] = m.id
 	}
 	if m.params != nil {
-		out["params"] = noticeCover{session: p.session, server: server}.params(m.params)
+		out["params"] = c.params(m.params)
 	}
 	return plainJSON(out)
 }
 
-// params covers those of a push, but for what names a request of the CLI.
+// params covers those of a push, but for what names a request of the CLI: a number.
 func (c noticeCover) params(params json.RawMessage) json.RawMessage {
 	covered := c.value(params)
 	if string(covered) == string(params) {
@@ -60,7 +65,7 @@ func (c noticeCover) params(params json.RawMessage) json.RawMessage {
 	}
 	rawjson.Each(params, func(literal, value []byte) {
 		name := string(literal)
-		if _, err := readID(value); err == nil && (name == `"progressToken"` || name == `"requestId"`) {
+		if _, err := readID(value); err == nil && value[0] != '"' && (name == `"progressToken"` || name == `"requestId"`) {
 			out[name[1:len(name)-1]] = value
 		}
 	})

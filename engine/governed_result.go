@@ -48,6 +48,10 @@ func (c *governedCall) judgeResult(asked permission.InprocRequest) (permission.D
 	} else {
 		d = inprocDeny(ruleBusy, fmt.Sprintf("%d results of this process are being judged", maxJudged))
 	}
+	if c.ctx.Err() != nil { // nobody refused it
+		c.answer(c.toolError(endedText))
+		return d, false
+	}
 	if d.Effect != permission.Allow {
 		c.refuse(d, permission.PhaseResult, asked.Result)
 		return d, false
@@ -69,7 +73,7 @@ func (s *Session) maxToolMessage() int {
 func (c *governedCall) unusable(err error) {
 	message := fmt.Sprintf("the tool server's answer to a call of %s was not passed on: %v", clip(c.call.Tool), err)
 	c.process.tellUnusable(message, map[string]any{"toolName": c.call.Tool, "toolUseID": c.call.ToolUseID})
-	c.process.governing.settled.add(c.call.ToolUseID)
+	c.process.governing.settled.add(c.call)
 	c.answer(c.toolError("The tool server's answer was not passed on: " + err.Error() + "."))
 }
 

@@ -205,7 +205,7 @@ func TestResultsAreJudged(t *testing.T) {
 		{"cut", "result", plainResult, permission.InprocResult{Blocks: []string{"text"}}},
 	} {
 		r.answering(c.member, c.value)
-		answer := r.call(c.tool, `{"a":1}`)
+		answer := r.callPassed(c.tool, `{"a":1}`)
 		c.want.Bytes = len(c.value)
 		if got, want := fmt.Sprintf("%+v", seen.Result), fmt.Sprintf("%+v", c.want); got != want {
 			t.Errorf("%s %.80s: told %s\nwant %s", c.tool, c.value, got, want)
@@ -252,14 +252,14 @@ func TestUnusableAnswers(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":7,"result":{"content":[],"content":[1]}}`, "twice"},
 	} {
 		r.tools.answer = func(string, string) string { return c.answer }
-		answer := r.call("find", `{}`)
+		answer := r.callPassed("find", `{}`)
 		if !strings.Contains(answer, `"isError":true`) || !strings.Contains(answer, c.says) || len(answer) > 1000 {
 			t.Errorf("%.80s: answered %.200s", c.answer, answer)
 		}
 	}
 	// Its own words are kept apart from what the id and the lines are.
 	r.tools.answer = func(string, string) string { return "{\"id\":99,\"result\":{\"content\":\n[]}}" }
-	if answer := r.call("find", `{}`); answer != `{"jsonrpc":"2.0","id":7,"result":{"content":[]}}` {
+	if answer := r.callPassed("find", `{}`); answer != `{"jsonrpc":"2.0","id":7,"result":{"content":[]}}` {
 		t.Errorf("answer = %q", answer)
 	}
 	notices := strings.Count(dumpOf(r.session), "was not passed on")
@@ -271,7 +271,7 @@ func TestUnusableAnswers(t *testing.T) {
 func TestResultsOfAProcessThatEnds(t *testing.T) {
 	r := newInprocRig(t, func(o *Options) { o.Inproc = []permission.InprocDecider{ruling(permission.Allow)} })
 	r.tools.answer = func(string, string) string { return "" }
-	out := r.send(callMessage(7, "find", `{}`, "toolu_1"))
+	out := r.sendPassed(7, "find", `{}`)
 	deadline := time.Now().Add(2 * time.Minute)
 	for !r.tools.ran("find") && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
@@ -282,7 +282,7 @@ func TestResultsOfAProcessThatEnds(t *testing.T) {
 		t.Errorf("answer = %s", answer)
 	}
 	r.tools.waiting["7"](json.RawMessage(`{"jsonrpc":"2.0","id":7,"result":{}}`))
-	if answer := r.call("find", `{}`); !strings.Contains(answer, "process has ended") {
+	if answer := r.callPassed("find", `{}`); !strings.Contains(answer, "process has ended") {
 		t.Errorf("a call after the end: %s", answer)
 	}
 	if len(out) != 0 {

@@ -142,7 +142,7 @@ func callMessage(id int, tool, input, toolUse string) string {
 // send hands a message over; the answer comes once.
 func (r inprocRig) send(message string) <-chan string {
 	out := make(chan string, 16)
-	r.governed("desk", r.tools, json.RawMessage(message), func(response json.RawMessage) { out <- string(response) })
+	r.governed(context.Background(), "desk", r.tools, json.RawMessage(message), func(response json.RawMessage) { out <- string(response) })
 	return out
 }
 
@@ -161,6 +161,24 @@ func (r inprocRig) wait(out <-chan string) string {
 func (r inprocRig) call(tool, input string) string {
 	r.t.Helper()
 	return r.wait(r.send(callMessage(7, tool, input, "toolu_1")))
+}
+
+// passing notes an allow of the gate for a call.
+func (r inprocRig) passing(server, tool, input, toolUse string) {
+	how := pass{decision: permission.Decision{Effect: permission.Allow, Rule: "gate.rule"}, agent: "a1"}
+	r.governing.passes.add(toolUse, "mcp__"+server+"__"+tool, json.RawMessage(input), how)
+}
+
+// sendPassed sends a call of toolu_1 that passed the gate.
+func (r inprocRig) sendPassed(id int, tool, input string) <-chan string {
+	r.passing("desk", tool, input, "toolu_1")
+	return r.send(callMessage(id, tool, input, "toolu_1"))
+}
+
+// callPassed is call after it passed the gate.
+func (r inprocRig) callPassed(tool, input string) string {
+	r.t.Helper()
+	return r.wait(r.sendPassed(7, tool, input))
 }
 
 // judging is a decider made of a function.

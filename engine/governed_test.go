@@ -28,7 +28,9 @@ func TestCallsAreJudged(t *testing.T) {
 		{"never asked at the gate", nil, "", "engine.inproc"},
 		{"another input", nil, `{"a":2}`, "engine.inproc"},
 		{"the same written otherwise", nil, `{ "a": 1.0 }`, ""},
-		{"allowed without the gate", []permission.InprocDecider{ruling(permission.Allow)}, "", ""},
+		{"allowed without the gate", []permission.InprocDecider{ruling(permission.Allow)}, "", "engine.inproc"},
+		{"allowed with another input", []permission.InprocDecider{ruling(permission.Allow)}, `{"a":2}`, "engine.inproc"},
+		{"denied without the gate", []permission.InprocDecider{ruling(permission.Deny)}, "", "engine.inproc"},
 		{"denied though it passed", []permission.InprocDecider{ruling(permission.Deny)}, `{"a":1}`, "own.deny"},
 		{"halted", []permission.InprocDecider{ruling(permission.Halt)}, `{"a":1}`, "own.halt"},
 		{"asked about", []permission.InprocDecider{ruling(permission.Ask)}, `{"a":1}`, "engine.decode"},
@@ -38,7 +40,7 @@ func TestCallsAreJudged(t *testing.T) {
 		{"the strictest of two", []permission.InprocDecider{ruling(permission.Deny), ruling(permission.Allow)}, `{"a":1}`, "own.deny"},
 		{"all have to allow", []permission.InprocDecider{ruling(permission.Allow), ruling(permission.Abstain)}, `{"a":1}`, "engine.default"},
 		{"the strictest of three", []permission.InprocDecider{ruling(permission.Deny), ruling(permission.Halt), ruling(permission.Allow)}, `{"a":1}`, "own.halt"},
-		{"two allow", []permission.InprocDecider{ruling(permission.Allow), ruling(permission.Allow)}, "", ""},
+		{"two allow", []permission.InprocDecider{ruling(permission.Allow), ruling(permission.Allow)}, `{"a":1}`, ""},
 		{"a panic", []permission.InprocDecider{judging(func(context.Context, permission.InprocRequest) permission.Decision { panic("no") }), ruling(permission.Allow)}, `{"a":1}`, "engine.panic"},
 		{"nil", []permission.InprocDecider{nil}, `{"a":1}`, "engine.no_policy"},
 		{"an obligation that cannot be met", []permission.InprocDecider{obliged}, `{"a":1}`, "engine.obligation"},
@@ -170,12 +172,15 @@ func TestHowItPassedIsSeen(t *testing.T) {
 		{"change", `{"a":1}`, `{"a":1}`, nil, permission.Abstain, ""}, // not what was allowed
 	} {
 		r.answered(t, askFor("mcp__desk__"+c.tool, c.input), c.answer)
+		seen = permission.InprocRequest{}
 		r.call(c.tool, c.runs)
-		agent := "a1"
 		if c.effect == permission.Abstain {
-			agent = ""
+			if seen.Phase != "" {
+				t.Errorf("%+v: somebody was asked about a call that did not pass", c)
+			}
+			continue
 		}
-		if seen.Passed.Effect != c.effect || seen.Approver != c.approver || seen.Call.AgentID != agent || string(seen.Call.Input) != c.runs {
+		if seen.Passed.Effect != c.effect || seen.Approver != c.approver || seen.Call.AgentID != "a1" || string(seen.Call.Input) != c.runs {
 			t.Errorf("%+v: passed by %s, approver %q, agent %q, input %s", c, seen.Passed.Effect, seen.Approver, seen.Call.AgentID, seen.Call.Input)
 		}
 		if seen.Server != "desk" || seen.Call.Door != permission.DoorInproc || seen.Call.Tool != "mcp__desk__"+c.tool || seen.Call.ToolUseID != "toolu_1" || seen.Call.SessionID != r.session.id {
@@ -194,7 +199,7 @@ func TestHaltsInterrupt(t *testing.T) {
 	}{{"halt", permission.Halt, -1, true}, {"one denial", permission.Deny, 2, false}, {"too many denials", permission.Deny, 1, true}} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newInprocRig(t, func(o *Options) { o.Inproc, o.MaxDenials = []permission.InprocDecider{ruling(c.effect)}, c.max })
-			r.call("find", `{}`)
+			r.callPassed("find", `{}`)
 			deadline := time.Now().Add(2 * time.Minute)
 			for c.ends && !r.wire.wrote(`"interrupt"`) && time.Now().Before(deadline) {
 				time.Sleep(time.Millisecond)
@@ -283,9 +288,9 @@ func TestHungDecider(t *testing.T) {
 		r.refused(answer, "engine.timeout", permission.PhaseCall)
 		var more []<-chan string
 		for id := range maxJudged - 1 { // the first one hangs still
-			more = append(more, r.send(callMessage(100+id, "find", `{}`, "toolu_1")))
+			more = append(more, r.sendPassed(100+id, "find", `{}`))
 		}
-		if answer := r.call("find", `{}`); !strings.Contains(answer, "128 calls") || !strings.Contains(answer, `"isError":true`) {
+		if answer := r.callPassed("find", `{}`); !strings.Contains(answer, "128 calls") || !strings.Contains(answer, `"isError":true`) {
 			t.Errorf("one more was answered %s", answer)
 		}
 		for _, out := range more {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type carrier interface {
 	mcp.Transport
 	alive() context.Context // ends when it gave up by itself
 	why(err error) error    // how it came to the end, which err is of
+	lost(err error) bool    // a request that failed with err says that the connection ended
 	stop() error            // returns when nothing is left
 }
 
@@ -94,14 +96,17 @@ func (c *conn) changed() {
 
 // refuse answers what servers ask of clients: nothing here is asked on their behalf.
 func (c *conn) refuse(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
-		switch method {
-		case "sampling/createMessage", "elicitation/create", "roots/list":
-		default:
+	return func(ctx context.Context, method string, request mcp.Request) (result mcp.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: method + " failed"}
+			}
+		}()
+		if method == "ping" || strings.HasPrefix(method, "notifications/") {
 			return next(ctx, method, request)
 		}
 		if missed, ok := c.refusals.take(1); ok {
-			c.logger.Warn("mcp server: it asked for something that it may not; it was refused", "method", method, "before", missed)
+			c.logger.Warn("mcp server: it asked for something that it may not; it was refused", "method", clip(method, 128), "before", missed)
 		}
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: method + " is not offered"}
 	}
@@ -175,13 +180,23 @@ func (c *conn) list(ctx context.Context) (tools []json.RawMessage, whole bool, e
 	return tools, false, nil
 }
 
-// ask sends one request, whose raw result is returned.
+// ask sends one request, whose raw result is returned. It returns with ctx, also
+// where the server does not read what it is sent.
 func (c *conn) ask(ctx context.Context, send func(context.Context) error) (json.RawMessage, error) {
 	within, done := c.bound(ctx)
-	defer done()
 	within, answer := asking(within)
-	defer c.intake.forget(answer)
-	err := send(within)
+	sent := make(chan error, 1)
+	go func() { // ends with ctx, or when a write is given up, see patience
+		defer done()
+		defer c.intake.forget(answer)
+		sent <- send(within)
+	}()
+	var err error
+	select {
+	case err = <-sent:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	switch {
 	case err == nil && answer.result == nil:
 		return nil, errors.New("it answered without a result")
@@ -197,7 +212,7 @@ func (c *conn) ask(ctx context.Context, send func(context.Context) error) (json.
 // connection, which may become known a moment later.
 func (c *conn) failed(ctx context.Context, err error) error {
 	var said *jsonrpc.Error
-	if errors.As(err, &said) {
+	if errors.As(err, &said) || !c.carrier.lost(err) {
 		return c.covered(err)
 	}
 	late := time.NewTimer(3 * lastWords)
@@ -211,21 +226,38 @@ func (c *conn) failed(ctx context.Context, err error) error {
 	return c.covered(err)
 }
 
+// told is an error that holds nothing but its text, and whether a context ended.
+type told struct {
+	text string
+	kind error // context.DeadlineExceeded, context.Canceled or nil
+}
+
+func (t *told) Error() string { return t.text }
+func (t *told) Unwrap() error { return t.kind }
+
 // covered is an error with the text of err, without secrets and what the go-sdk
-// puts around it.
+// and the HTTP client put around it.
 func (c *conn) covered(err error) error {
 	if err == nil {
 		return errors.New("it ended the connection")
 	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return err
+	text := err.Error()
+	if request, ok := errors.AsType[*url.Error](err); ok { // it holds the whole URL
+		text = strings.ReplaceAll(text, request.Error(), request.Err.Error())
 	}
-	text := strings.ReplaceAll(err.Error(), "rejected by transport: ", "")
+	text = strings.ReplaceAll(text, "rejected by transport: ", "")
+	text = strings.ReplaceAll(text, unanswered, "its response ended without an answer")
 	for _, method := range []string{"initialize", "tools/call", "tools/list"} {
 		text = strings.TrimPrefix(text, fmt.Sprintf("calling %q: ", method))
 	}
 	if c.session != nil && c.session.ID() != "" { // it is a credential, too
 		text = strings.ReplaceAll(text, c.session.ID(), coveredAs)
 	}
-	return errors.New(clip(c.cover.text(text), stderrLine))
+	t := &told{text: clip(c.cover.text(text), stderrLine)}
+	for _, kind := range []error{context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, kind) {
+			t.kind = kind
+		}
+	}
+	return t
 }

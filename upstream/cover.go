@@ -2,11 +2,15 @@ package upstream
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -25,22 +29,36 @@ type cover struct {
 func newCover(secrets []Secret) *cover {
 	c := &cover{}
 	for _, s := range secrets {
-		c.add(string(s))
-		if strings.Contains(string(s), "\n") {
-			for line := range strings.Lines(string(s)) { // it is told line by line
-				if line = strings.TrimSpace(line); len(line) >= leastLine {
-					c.add(line)
-				}
-			}
+		for _, told := range tellings(string(s)) {
+			c.add(told)
 		}
 	}
-	slices.SortFunc(c.needles, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(c.needles, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	c.needles = slices.Compact(c.needles)
 	for _, n := range c.needles {
 		c.quoted = append(c.quoted, quote(nil, n))
 		c.longest = max(c.longest, len(n))
 	}
 	return c
+}
+
+// tellings are what programs say of a secret: all of it, without the blanks around
+// it, its lines, and the password of a URL, such as that of a database.
+func tellings(s string) []string {
+	list := []string{s, strings.TrimSpace(s)}
+	if strings.Contains(s, "\n") {
+		for line := range strings.Lines(s) {
+			if line = strings.TrimSpace(line); len(line) >= leastLine {
+				list = append(list, line)
+			}
+		}
+	}
+	if u, err := url.Parse(strings.TrimSpace(s)); err == nil && u.Host != "" && u.User != nil {
+		password, _ := u.User.Password()
+		_, raw, _ := strings.Cut(u.User.String(), ":")
+		list = append(list, password, raw)
+	}
+	return list
 }
 
 func (c *cover) add(s string) {
@@ -55,9 +73,12 @@ func (c *cover) add(s string) {
 		twice, _ := json.Marshal(once)
 		c.needles = append(c.needles, once, string(quote(nil, once)), string(twice[1:len(twice)-1]))
 	}
-	for _, escaped := range []string{url.QueryEscape(s), url.PathEscape(s)} {
-		c.needles = append(c.needles, escaped, lowerEscapes(escaped))
+	for _, kept := range percentKept {
+		escaped := percent(s, kept)
+		spaces := strings.ReplaceAll(escaped, "%20", "+")
+		c.needles = append(c.needles, escaped, lowerEscapes(escaped), spaces, lowerEscapes(spaces))
 	}
+	c.needles = append(c.needles, fmt.Sprintf("%x", s), fmt.Sprintf("%X", s))
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for before := range 3 {
 			c.needles = append(c.needles, within(encoding, s, before))
@@ -70,6 +91,23 @@ func (c *cover) add(s string) {
 func within(encoding *base64.Encoding, s string, before int) string {
 	all := encoding.EncodeToString(append(make([]byte, before), s...))
 	return all[(before*8+5)/6 : (before+len(s))*8/6]
+}
+
+// percentKept are the signs that URLs are written with as they are: by the least that
+// has to be, in a path, and by JavaScript in a part of a URL and in a whole one.
+var percentKept = []string{"-_.~", "-_.~/", "-_.~$&+:=@", "-_.~!*'()", "-_.~!*'();,/?:@&=+$#"}
+
+// percent escapes s for a URL but for letters, digits and kept.
+func percent(s, kept string) string {
+	var out strings.Builder
+	for _, b := range []byte(s) {
+		if b < utf8.RuneSelf && (unicode.IsLetter(rune(b)) || unicode.IsDigit(rune(b)) || strings.IndexByte(kept, b) >= 0) {
+			out.WriteByte(b)
+		} else {
+			fmt.Fprintf(&out, "%%%02X", b)
+		}
+	}
+	return out.String()
 }
 
 // lowerEscapes writes %2F as %2f.

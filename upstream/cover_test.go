@@ -36,6 +36,22 @@ func TestCover(t *testing.T) {
 	}
 }
 
+// What programs make of a secret before they say it.
+func TestTellings(t *testing.T) {
+	c := newCover([]Secret{" spaced-7f3a9 ", "postgres://app:p%40ss-7f3a9@db/x", "it's(7f3a9) a/b*"})
+	for _, text := range []string{
+		"spaced-7f3a9", "p@ss-7f3a9", "p%40ss-7f3a9", "it%27s%287f3a9%29%20a%2Fb%2A", "it%27s%287f3a9%29%20a%2fb%2a", "it%27s%287f3a9%29+a/b%2A",
+		"it's(7f3a9)%20a%2Fb*", "it's(7f3a9)%20a/b*", "697427732837663361392920612f622a", "697427732837663361392920612F622A",
+	} {
+		if got := c.text(text); got != coveredAs {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	if got := newCover([]Secret{"secret"}).text("secret"); got != coveredAs {
+		t.Errorf("a secret that looks like its cover: %q", got)
+	}
+}
+
 // A secret that comes in pieces, or in a line without end, is covered all the same.
 func TestStderrCover(t *testing.T) {
 	const secret = "abcdef" + "0123456789"

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -23,7 +24,8 @@ import (
 // Bounds of requests over HTTP.
 const (
 	dialTimeout   = 10 * time.Second
-	streamTimeout = 10 * time.Second // for the headers of the stream of notifications
+	streamPrompt  = time.Second // for the headers of the stream of notifications, which may come later
+	farewell      = time.Second // for the request that ends a session
 	maxErrorBody  = 64 << 10
 	maxHeaders    = 64 << 10
 	maxRedirects  = 5
@@ -50,9 +52,13 @@ type endpoint struct {
 func (s *Server) reach(headers map[string]Secret, c *cover, logger *slog.Logger) *endpoint {
 	e := &endpoint{target: s.target, headers: headers, intake: newIntake(c, logger)}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	if s.target.Scheme == "http" {
+		dialer.Control = stayHere
+	}
 	e.transport = &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    dialTimeout,
 		ResponseHeaderTimeout:  max(s.c.Timeout, s.c.StartTimeout) + dialTimeout, // a server may send them with the result
 		MaxResponseHeaderBytes: maxHeaders,
@@ -64,6 +70,14 @@ func (s *Server) reach(headers map[string]Secret, c *cover, logger *slog.Logger)
 		HTTPClient: &http.Client{Transport: e, CheckRedirect: e.redirect},
 	}
 	return e
+}
+
+// stayHere refuses to connect to another machine, whatever localhost resolves to.
+func stayHere(_, address string, _ syscall.RawConn) error {
+	if host, _, err := net.SplitHostPort(address); err != nil || !loopback(host) {
+		return fmt.Errorf("%s is no loopback address; http is for those only", address)
+	}
+	return nil
 }
 
 // origin is what headers are meant for.
@@ -96,8 +110,13 @@ func (e *endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, value := range e.headers {
 		r.Header.Set(name, string(value))
 	}
-	if r.Method == http.MethodGet {
+	switch r.Method {
+	case http.MethodGet:
 		return e.stream(r)
+	case http.MethodDelete:
+		ctx, cancel := context.WithTimeout(r.Context(), farewell)
+		defer cancel() // of the response only the headers are read
+		r = r.WithContext(ctx)
 	}
 	if err := e.note(r); err != nil {
 		return nil, err
@@ -131,28 +150,56 @@ func (e *endpoint) note(r *http.Request) error {
 	return nil
 }
 
-// stream asks for the stream of notifications. A server that does not answer in
-// time is taken for one that has none: the client of the go-sdk would wait for good.
+// stream asks for the stream of notifications. The client of the go-sdk does nothing
+// else meanwhile, and some servers send no headers before the first notification:
+// from such a one it gets a stream on which nothing comes until then.
 func (e *endpoint) stream(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
-	late := time.AfterFunc(streamTimeout, cancel)
-	response, err := e.transport.RoundTrip(r.WithContext(ctx))
-	if !late.Stop() && r.Context().Err() == nil {
-		if response != nil {
-			response.Body.Close()
+	type outcome struct {
+		response *http.Response
+		err      error
+	}
+	got := make(chan outcome, 1)
+	go func() { // ends with ctx, or ResponseHeaderTimeout
+		response, err := e.transport.RoundTrip(r.WithContext(ctx))
+		got <- outcome{response, err}
+	}()
+	prompt := time.NewTimer(streamPrompt)
+	defer prompt.Stop()
+	select {
+	case o := <-got:
+		if o.err != nil {
+			cancel()
+			return nil, o.err
 		}
-		cancel()
-		return &http.Response{
-			StatusCode: http.StatusMethodNotAllowed, Status: "405 no stream in time", Proto: r.Proto, ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
-			Header: http.Header{}, Body: http.NoBody, Request: r,
-		}, nil
+		o.response.Body = &ended{o.response.Body, cancel}
+		return e.checked(o.response)
+	case <-prompt.C:
 	}
-	if err != nil {
-		cancel()
-		return nil, err
+	in, out := io.Pipe()
+	go func() { // ends with the stream, or ctx
+		if o := <-got; o.err == nil {
+			e.forward(o.response, out)
+		}
+		<-ctx.Done() // there is no stream: nothing comes of it
+		out.Close()
+	}()
+	return &http.Response{
+		StatusCode: http.StatusOK, Status: "200 later", Proto: r.Proto, ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
+		Header: http.Header{"Content-Type": {eventStream}}, Body: &ended{in, cancel}, Request: r,
+	}, nil
+}
+
+const eventStream = "text/event-stream"
+
+// forward passes a stream on that came late; what is none is dropped.
+func (e *endpoint) forward(r *http.Response, to *io.PipeWriter) {
+	defer r.Body.Close()
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); r.StatusCode != http.StatusOK || kind != eventStream {
+		return
 	}
-	response.Body = &ended{response.Body, cancel}
-	return e.checked(response)
+	_, err := io.Copy(to, newEvents(r.Body, e))
+	to.CloseWithError(err)
 }
 
 // ended is a body whose request is given up when it is closed.
@@ -174,8 +221,8 @@ func (e *endpoint) checked(r *http.Response) (*http.Response, error) {
 		return r, nil // of which only the headers are read
 	case r.StatusCode < 200 || r.StatusCode >= 300:
 		raw, _ := io.ReadAll(io.LimitReader(r.Body, maxErrorBody)) // what came of it has to do
-		return replaced(r, e.refusal(raw)), nil
-	case kind == "text/event-stream":
+		return replaced(r, e.refusal(r.StatusCode, raw)), nil
+	case kind == eventStream:
 		r.Body = newEvents(r.Body, e)
 		return r, nil
 	case kind == "application/json":
@@ -184,12 +231,20 @@ func (e *endpoint) checked(r *http.Response) (*http.Response, error) {
 	return replaced(r, nil), nil // nothing is read of it
 }
 
-// refusal is the body of an error.
-func (e *endpoint) refusal(raw []byte) []byte {
-	if json.Valid(raw) {
-		return e.intake.cover.message(raw)
+// refusal is the body of an error. Where that is none of MCP one is made of it: the
+// client of the go-sdk would end the connection, with the calls of all sessions. The
+// end is right where the secret or the session has to be found anew.
+func (e *endpoint) refusal(status int, raw []byte) []byte {
+	raw = e.intake.cover.message(raw)
+	message, err := jsonrpc.DecodeMessage(raw)
+	if said, ok := message.(*jsonrpc.Response); err == nil && ok && said.Error != nil {
+		return raw
 	}
-	return []byte(e.intake.cover.text(string(raw)))
+	if status < 400 || status >= 500 || status == http.StatusUnauthorized || status == http.StatusNotFound {
+		return nil
+	}
+	text, _ := json.Marshal(fmt.Sprintf("it answered with status %d (%s)", status, http.StatusText(status))) // a string is always encoded
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":0,"error":{"code":%d,"message":%s}}`, jsonrpc.CodeInternalError, text)
 }
 
 // document reads a response that is one message.
@@ -228,7 +283,7 @@ func replaced(r *http.Response, body []byte) *http.Response {
 
 // giveUp notes that the server is to be left if err says so.
 func (e *endpoint) giveUp(err error) error {
-	if errors.Is(err, errFlood) || errors.Is(err, errTooDeep) {
+	if errors.Is(err, errFlood) || errors.Is(err, errTooDeep) || errors.Is(err, errTooLong) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.broken = errors.Join(e.broken, err)
@@ -247,6 +302,15 @@ func (e *endpoint) why(err error) error {
 		return e.broken
 	}
 	return err
+}
+
+// unanswered is what the client of the go-sdk says of a response that ended early.
+const unanswered = "request terminated without response"
+
+// lost implements carrier: a response that just ends early is no matter of other
+// requests.
+func (e *endpoint) lost(err error) bool {
+	return e.why(nil) != nil || !strings.Contains(err.Error(), unanswered)
 }
 
 func (e *endpoint) stop() error {

@@ -105,14 +105,25 @@ func (in *intake) take(raw []byte) (jsonrpc.Message, error) {
 		}
 		return nil, in.unbidden(len(raw))
 	}
-	response, ok := message.(*jsonrpc.Response)
-	if !ok {
-		return message, in.unbidden(len(raw))
-	}
-	if in.settle(response) {
-		return response, nil
+	switch message := message.(type) {
+	case *jsonrpc.Request:
+		if heeded(message) {
+			return message, in.unbidden(len(raw))
+		}
+	case *jsonrpc.Response:
+		if in.settle(message) {
+			return message, nil
+		}
 	}
 	return nil, in.unbidden(len(raw))
+}
+
+// heeded reports whether a message of a server that is no answer is passed on, and
+// takes from it what is not needed: some of the handlers of the go-sdk panic at
+// parameters they do not expect, which would end this process.
+func heeded(r *jsonrpc.Request) bool {
+	r.Params = json.RawMessage("{}")
+	return r.IsCall() || r.Method == "notifications/tools/list_changed"
 }
 
 // settle reports whether a response answers a request of ours for the first time.

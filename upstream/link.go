@@ -13,7 +13,8 @@ import (
 )
 
 // Bounds of a link that waits for the first connection to its server. The CLI waits
-// with its first turn until it has the tools.
+// with its first turn until it has the tools. Of a server that did not come in that
+// time, or failed, links do not wait until it has worked.
 const (
 	longestHold = 8 * time.Second
 	mostHeld    = 64 // messages
@@ -60,6 +61,7 @@ func (l *link) hold(known <-chan struct{}, most time.Duration) {
 	select {
 	case <-known:
 	case <-late.C:
+		l.peer.server.absent.Store(true) // nobody waits for it again
 	case <-l.ended.Done():
 	}
 	l.mu.Lock()

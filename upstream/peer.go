@@ -20,6 +20,7 @@ const (
 	steadyAfter  = time.Minute
 	betweenLists = time.Second // of tools; a server may say at any rate that they changed
 	longPause    = 10 * time.Second
+	maxRemarks   = 64 // lines of the log about its lists, in each tellAgain
 )
 
 // remote is a connection to a server; see conn.
@@ -36,13 +37,14 @@ type remote interface {
 // peer is one running server, or one that is started when it is needed, and the
 // tools that its links offer.
 type peer struct {
-	server *Server
-	set    *inproc.ToolSet
-	dial   func(context.Context) (remote, error)
-	logger *slog.Logger
-	cancel context.CancelFunc
-	done   chan struct{} // closed when nothing of it is left
-	woken  chan struct{} // holds one when the number of links has changed
+	server  *Server
+	set     *inproc.ToolSet
+	dial    func(context.Context) (remote, error)
+	logger  *slog.Logger
+	remarks meter
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when nothing of it is left
+	woken   chan struct{} // holds one when the number of links has changed
 
 	mu       sync.Mutex
 	links    int
@@ -59,7 +61,7 @@ type peer struct {
 // newPeer makes one; run has to be called.
 func newPeer(s *Server, dial func(context.Context) (remote, error)) *peer {
 	return &peer{
-		server: s, dial: dial, logger: s.logger,
+		server: s, dial: dial, logger: s.logger, remarks: meter{window: tellAgain, most: maxRemarks},
 		set:  inproc.NewToolSet(s.c.Name, s.version(), "", &inproc.Options{Timeout: -1, Logger: s.logger}), // the limit of a call is ours
 		done: make(chan struct{}), woken: make(chan struct{}, 1), turned: make(chan struct{}),
 	}
@@ -80,6 +82,7 @@ func (p *peer) run(ctx context.Context) {
 			}
 			continue
 		}
+		p.server.absent.Store(ctx.Err() == nil)
 		p.mu.Lock()
 		p.failures++
 		p.mu.Unlock()
@@ -139,7 +142,7 @@ func (p *peer) turn() {
 
 // readable is what the server tells the model, or nothing.
 func (p *peer) readable(text string) string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = plain(strings.ReplaceAll(text, "\r\n", "\n"))
 	if len(text) > maxDescription || strings.ContainsFunc(text, hidden) {
 		p.logger.Warn("mcp server: its instructions are not passed on: they are too long, or hold an invisible character", "bytes", len(text), "most", maxDescription)
 		return ""
@@ -163,7 +166,7 @@ func (p *peer) attend(ctx context.Context, r remote) error {
 			return r.cause()
 		case <-p.woken:
 		case <-idle:
-			if p.unused() {
+			if p.retired() {
 				p.logger.Info("mcp server: ended, since no session used it", "for", p.server.c.IdleTimeout)
 				return nil
 			}
@@ -179,6 +182,17 @@ func (p *peer) attend(ctx context.Context, r remote) error {
 			listed = time.Now()
 		}
 	}
+}
+
+// retired takes the connection away from calls to come, if there are no links.
+func (p *peer) retired() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.links > 0 {
+		return false
+	}
+	p.remote = nil
+	return true
 }
 
 func (p *peer) unused() bool {
@@ -241,7 +255,7 @@ func (p *peer) instructions() string {
 func (p *peer) soon() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.known || time.Until(p.next) > 0 {
+	if p.known || p.server.absent.Load() || time.Until(p.next) > 0 {
 		return nil
 	}
 	return p.turned

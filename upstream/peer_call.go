@@ -17,12 +17,12 @@ func (p *peer) relist(ctx context.Context, r remote) error {
 		return err
 	}
 	if !whole {
-		p.logger.Warn("mcp server: it has more tools than are taken; the rest is left out", "most", maxTools, "most_bytes", maxList, "most_pages", maxPages)
+		p.remark("mcp server: it has more tools than are taken; the rest is left out", "most", maxTools, "most_bytes", maxList, "most_pages", maxPages)
 	}
 	var tools []inproc.Tool
 	for _, c := range p.server.sift(raw) {
 		if c.leftOut != "" {
-			p.logger.Warn("mcp server: a tool is left out", "tool", c.tool.Name, "reason", c.leftOut)
+			p.remark("mcp server: a tool is left out", "tool", c.tool.Name, "reason", c.leftOut)
 			continue
 		}
 		c.tool.Call = p.tool(c.tool.Name)
@@ -33,10 +33,18 @@ func (p *peer) relist(ctx context.Context, r remote) error {
 			return fmt.Errorf("offer its tools: %w", err)
 		}
 	}
+	p.server.absent.Store(false)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.known = true
 	return nil
+}
+
+// remark logs what is wrong with a list, which may come every second.
+func (p *peer) remark(text string, args ...any) {
+	if missed, ok := p.remarks.take(1); ok {
+		p.logger.Warn(text, append(args, "before", missed)...)
+	}
 }
 
 // accepted are the tools that a set of tools takes: one that it does not must not
@@ -44,7 +52,7 @@ func (p *peer) relist(ctx context.Context, r remote) error {
 func (p *peer) accepted(tools []inproc.Tool) (list []inproc.Tool) {
 	for _, t := range tools {
 		if err := checkTool(t); err != nil {
-			p.logger.Warn("mcp server: a tool is left out", "tool", t.Name, "reason", err.Error())
+			p.remark("mcp server: a tool is left out", "tool", t.Name, "reason", err.Error())
 			continue
 		}
 		list = append(list, t)

@@ -21,6 +21,9 @@ import (
 // lastWords bounds how long is waited for the end of a program that closed its output.
 const lastWords = 3 * time.Second
 
+// patience is how long a program may not read what it is sent; see cli.Process.Write.
+const patience = 11 * time.Second
+
 var errHungUp = errors.New("the connection was closed by this side")
 
 // program is a server that runs as a process of ours: an mcp.Transport and its
@@ -28,7 +31,8 @@ var errHungUp = errors.New("the connection was closed by this side")
 type program struct {
 	process *cli.Process
 	intake  *intake
-	folder  string // to be removed; empty: none
+	folder  string          // to be removed; empty: none
+	rushed  <-chan struct{} // see Server
 
 	messages chan jsonrpc.Message // closed when no more come
 	failure  error                // then
@@ -38,7 +42,7 @@ type program struct {
 
 // run starts a program. Its environment is all of env.
 func (s *Server) run(ctx context.Context, env []string, c *cover, logger *slog.Logger) (t *program, err error) {
-	t = &program{intake: newIntake(c, logger), messages: make(chan jsonrpc.Message), closed: make(chan struct{})}
+	t = &program{rushed: s.rushed, intake: newIntake(c, logger), messages: make(chan jsonrpc.Message), closed: make(chan struct{})}
 	dir := s.c.Dir
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "gatehouse-mcp-"); err != nil {
@@ -109,8 +113,16 @@ func (t *program) Write(ctx context.Context, message jsonrpc.Message) error {
 		return err
 	}
 	t.intake.sent(ctx, message)
-	return t.process.Write(line)
+	late := time.AfterFunc(patience, t.hangUp) // where writes have no deadline of their own
+	defer late.Stop()
+	if err = t.process.Write(line); err != nil {
+		t.hangUp()
+	}
+	return err
 }
+
+// hangUp ends the connection with a program that does not read.
+func (t *program) hangUp() { _ = t.Close() }
 
 // Close implements mcp.Connection. The process lives until stop.
 func (t *program) Close() error {
@@ -124,10 +136,20 @@ func (t *program) SessionID() string { return "" }
 // alive implements carrier: what ends shows in Read.
 func (t *program) alive() context.Context { return context.Background() }
 
+// lost implements carrier: no request fails by itself.
+func (t *program) lost(error) bool { return true }
+
 // stop ends the program and all it started.
 func (t *program) stop() error {
 	t.Close()
-	err := t.process.Stop()
+	stopped := make(chan error, 1)
+	go func() { stopped <- t.process.Stop() }() // ends with the ladder
+	var err error
+	select {
+	case err = <-stopped:
+	case <-t.rushed:
+		err = t.process.Kill()
+	}
 	for range t.messages { // to its end, which is there
 	}
 	t.clean()

@@ -25,6 +25,12 @@ func beServer(mode string) {
 		fmt.Fprintln(os.Stderr, "cannot start: no licence for "+os.Getenv("TOKEN"))
 		os.Exit(3)
 	}
+	switch mode {
+	case "deaf":
+		beDeaf()
+	case "child":
+		startChild()
+	}
 	f := &fakeServer{mode: mode, cancelled: make(map[string]chan struct{})}
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
@@ -37,6 +43,23 @@ func beServer(mode string) {
 			f.handle(m)
 		}
 	}
+}
+
+// beDeaf shakes hands, lists a tool, and reads nothing more.
+func beDeaf() {
+	f := &fakeServer{mode: "one-tool"}
+	in := bufio.NewReaderSize(os.Stdin, 16)
+	for listed := false; !listed; {
+		line, err := in.ReadBytes('\n')
+		var m rpc
+		if err != nil || json.Unmarshal(line, &m) != nil {
+			os.Exit(1)
+		}
+		if listed = m.Method == "tools/list"; listed || m.Method == "initialize" {
+			f.handle(m)
+		}
+	}
+	time.Sleep(time.Hour)
 }
 
 // beSDK is a server made with the go-sdk, to compare with.
@@ -152,6 +175,10 @@ func (f *fakeServer) list(m rpc) {
 		for i := range 600 {
 			tools = append(tools, tool(fmt.Sprint("t", i)))
 		}
+	case "hang-at-list":
+		return
+	case "one-tool":
+		tools = []string{tool("echo")}
 	case "endless-pages":
 		tools, next = []string{tool("p" + fmt.Sprint(time.Now().UnixNano()))}, `,"nextCursor":"more"`
 	default:

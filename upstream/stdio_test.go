@@ -166,6 +166,82 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
+// A program that does not read holds up no answer, and is ended in the end.
+func TestDeaf(t *testing.T) {
+	t.Parallel()
+	c := programConfig(t, "deaf")
+	c.Timeout = 100 * time.Millisecond
+	s, log := open(t, c)
+	l := connectTo(t, s, "a")
+	l.start()
+	large := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
+	var answers []chan string
+	for range 3 {
+		_, answer := l.send("tools/call", `{"name":"echo","arguments":`+large+`}`)
+		answers = append(answers, answer)
+	}
+	for _, answer := range answers {
+		want(t, "call", l.await(answer), "no answer within 100ms")
+	}
+	if strings.Contains(log.String(), "down") {
+		t.Errorf("the answers came after its end: %s", log)
+	}
+	waitFor(t, "it is left", func() bool { return strings.Contains(log.String(), "mcp server: down") })
+	waitFor(t, "it is started again", func() bool { return strings.Count(log.String(), "mcp server: connected") > 1 })
+}
+
+// Close leaves nothing, also of a program that does not end by itself.
+func TestCloseKills(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "processes")
+	registry, err := cli.OpenRegistry(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(programConfig(t, "deaf"), Options{Processes: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := connectTo(t, s, "a")
+	l.start()
+	l.tools()
+	entries, err := cli.ReadRegistry(path)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("registry: %v, %v", entries, err)
+	}
+	s.rush() // as when half of the time is over
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	mustBeGone(t, entries[0].PID)
+	if err := registry.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Links of servers that do not come are not held again, whatever the server does.
+func TestAbsent(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"hang-at-initialize", "hang-at-list", "crash-at-start"} {
+		for _, own := range []bool{false, true} {
+			c := programConfig(t, mode)
+			c.StartTimeout, c.PerSession = 100*time.Millisecond, own
+			s, _ := open(t, c)
+			l := connectTo(t, s, "a")
+			l.start()
+			if n := len(l.tools()); n != 0 {
+				t.Errorf("%s: %d tools", mode, n)
+			}
+			waitFor(t, "the first attempt is over", s.absent.Load)
+			for _, id := range []string{"a", "b"} {
+				if l := connectTo(t, s, id).link.(*link); l.holding {
+					t.Errorf("%s, one for each session %v: a link of session %s waits again", mode, own, id)
+				}
+			}
+		}
+	}
+}
+
 func TestCancelled(t *testing.T) {
 	notes := filepath.Join(t.TempDir(), "notes")
 	c := programConfig(t, "ok")

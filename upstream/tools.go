@@ -29,7 +29,7 @@ type candidate struct {
 
 // sift looks at the tools of a server one by one.
 func (s *Server) sift(raw []json.RawMessage) []candidate {
-	seen := make(map[string]bool)
+	seen, spelt := make(map[string]bool), make(map[string]bool)
 	list := make([]candidate, 0, len(raw))
 	for _, one := range raw {
 		tool, problem := readTool(one)
@@ -39,8 +39,13 @@ func (s *Server) sift(raw []json.RawMessage) []candidate {
 			problem = "another tool of this server has its name"
 		case !s.offers(tool.Name):
 			problem = "the list of tools does not name it"
+		case spelt[strings.ReplaceAll(tool.Name, ".", "_")]:
+			problem = "another tool of this server has its name as the CLI spells it, with _ for each ."
 		}
 		seen[tool.Name] = true
+		if problem == "" {
+			spelt[strings.ReplaceAll(tool.Name, ".", "_")] = true
+		}
 		list = append(list, candidate{tool, problem})
 	}
 	return list
@@ -58,8 +63,8 @@ func readTool(raw json.RawMessage) (t inproc.Tool, problem string) {
 			return t, "its " + name + " is no string"
 		}
 	}
-	t.Description = strings.ReplaceAll(t.Description, "\r\n", "\n")
-	t.InputSchema, t.OutputSchema = members["inputSchema"], members["outputSchema"]
+	t.Title, t.Description = plain(t.Title), plain(strings.ReplaceAll(t.Description, "\r\n", "\n"))
+	t.InputSchema, t.OutputSchema = plainSchema(members["inputSchema"]), plainSchema(members["outputSchema"])
 	if problem := textProblem(t); problem != "" {
 		t.Name, t.Title, t.Description = readable(t.Name), "", ""
 		return t, problem
@@ -161,6 +166,7 @@ func annotations(raw json.RawMessage) (kept json.RawMessage, problem string) {
 	if json.Unmarshal(raw, &known) != nil {
 		return nil, "its annotations are not those of MCP"
 	}
+	known.Title = plain(known.Title)
 	if len(known.Title) > maxTitle || strings.ContainsFunc(known.Title, unseen.Rune) {
 		return nil, fmt.Sprintf("the title in its annotations has more than %d bytes or an invisible character", maxTitle)
 	}

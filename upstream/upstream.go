@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/cli"
@@ -87,6 +88,11 @@ type Server struct {
 	target *url.URL // nil: a command
 	logger *slog.Logger
 
+	start  func(context.Context) (remote, error) // a connection
+	absent atomic.Bool                           // it did not start or answer in time when it was last tried
+	rushed chan struct{}                         // closed when Close has no more time for soft ends
+	rush   func()
+
 	mu     sync.Mutex
 	closed bool
 	shared *peer            // nil: no session came yet, or each has its own
@@ -106,6 +112,8 @@ func Open(c Config, o Options) (*Server, error) {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
 	s.logger = s.logger.With("server", c.Name)
+	s.start, s.rushed = s.dial, make(chan struct{})
+	s.rush = sync.OnceFunc(func() { close(s.rushed) })
 	return s, nil
 }
 
@@ -139,7 +147,7 @@ func (s *Server) join(session string) (*peer, error) {
 		p = s.own[session]
 	}
 	if p == nil {
-		p = s.begin(s.dial)
+		p = s.begin(s.start)
 		if s.c.PerSession {
 			s.own[session] = p
 		} else {
@@ -268,8 +276,13 @@ func (s *Server) slow() error {
 }
 
 // Close ends everything that was started. It returns when nothing of it is left, or
-// with an error when ctx ends first. Links that are still open answer with errors.
+// with an error when ctx ends first. A program that has not ended by itself in half of
+// that time is killed. Links that are still open answer with errors.
 func (s *Server) Close(ctx context.Context) error {
+	defer context.AfterFunc(ctx, s.rush)()
+	if end, ok := ctx.Deadline(); ok {
+		defer time.AfterFunc(time.Until(end)/2, s.rush).Stop()
+	}
 	s.mu.Lock()
 	s.closed = true
 	all := slices.Collect(maps.Keys(s.peers))

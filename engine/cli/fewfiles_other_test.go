@@ -11,3 +11,5 @@ func reaper(string) int { return 1 }
 func guarding(string) int { return 1 }
 
 func guarded(string) int { return 1 }
+
+func onTerminal() int { return 1 }

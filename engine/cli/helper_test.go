@@ -105,6 +105,8 @@ func helper(args []string) int {
 		return guarded(args[1])
 	case "few-files":
 		return fewFiles()
+	case "on-terminal":
+		return onTerminal()
 	}
 	return 0
 }

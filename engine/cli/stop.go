@@ -21,7 +21,7 @@ const (
 // returns when that is done, or [ErrLeft] about two seconds after the last
 // step. Further calls wait for the first and return the same.
 func (p *Process) Stop() error {
-	p.stopOnce.Do(func() { p.end(p.climb) })
+	p.stopOnce.Do(func() { go p.end(p.climb) }) // ends with the ladder and the sweep
 	<-p.stopped
 	return p.left
 }
@@ -29,8 +29,14 @@ func (p *Process) Stop() error {
 // Kill is Stop without the ladder: the process does not get to do another thing.
 func (p *Process) Kill() error {
 	p.freeze()
-	p.stopOnce.Do(func() { p.end(nil) })
-	p.killGroup() // a Stop is under way: it need not wait for the next step
+	first := false
+	p.stopOnce.Do(func() {
+		first = true
+		go p.end(nil) // ends with the sweep
+	})
+	if !first {
+		p.killGroup() // a Stop is under way: it need not wait for the next step
+	}
 	<-p.stopped
 	return p.left
 }

@@ -20,9 +20,6 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/internal/rawjson"
 )
 
-// MaxInFlight bounds the peer's requests served at once; one more is refused.
-const MaxInFlight = 512
-
 // ErrClosed is returned by Call once the stream has ended.
 var ErrClosed = errors.New("control stream closed")
 
@@ -65,13 +62,10 @@ type Conn struct {
 	mu      sync.Mutex
 	lastID  int
 	calls   map[string]chan answer // our requests under way
-	serving map[string]*serving    // the peer's requests under way
-	writing int                    // in-order answers that are being written
+	serving map[string]*serving    // the peer's requests that wait for an answer
+	busy    [sorts]int             // those and their handlers and writers, at most MaxInFlight each
 	closed  bool
 }
-
-// serving is one request of the peer under way.
-type serving struct{ cancel context.CancelFunc }
 
 type answer struct {
 	body json.RawMessage
@@ -204,7 +198,7 @@ func (c *Conn) serve(ctx context.Context, handlers *sync.WaitGroup, r Request) {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	entry := &serving{cancel: cancel}
+	entry := &serving{cancel: cancel, sort: sortOf(r)}
 	if !c.enter(r.ID, entry) {
 		cancel()
 		c.turnAway(ctx, r)
@@ -212,6 +206,7 @@ func (c *Conn) serve(ctx context.Context, handlers *sync.WaitGroup, r Request) {
 	}
 	handlers.Go(func() {
 		defer cancel()
+		defer c.over(entry)
 		body, err := c.handle(ctx, r)
 		if !c.leave(r.ID, entry) {
 			return // withdrawn: the peer wants no answer
@@ -237,28 +232,6 @@ func (c *Conn) answer(ctx context.Context, r Request, body any, err error) {
 	}
 }
 
-// enter puts a request on the list of those under way; false when its id is there
-// already, or the list is full.
-func (c *Conn) enter(id string, entry *serving) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.serving[id] != nil || len(c.serving)+c.writing >= MaxInFlight {
-		return false
-	}
-	c.serving[id] = entry
-	return true
-}
-
-// turnAway refuses a request that found no place.
-func (c *Conn) turnAway(ctx context.Context, r Request) {
-	if r.Subtype == subtypeHook {
-		c.handler.HandleUnanswered(ctx, fmt.Sprintf("a hook's question was refused: its id is in use or %d requests are under way", MaxInFlight))
-		return
-	}
-	c.handler.HandleNoise(ctx, fmt.Sprintf("control request %q refused: its id is in use or %d requests are under way", r.ID, MaxInFlight))
-	c.send(errorLine(r.ID, "request refused: id in use or too many requests under way"))
-}
-
 func (c *Conn) handle(ctx context.Context, r Request) (body any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -266,28 +239,6 @@ func (c *Conn) handle(ctx context.Context, r Request) (body any, err error) {
 		}
 	}()
 	return c.handler.HandleRequest(ctx, r)
-}
-
-// leave takes a request off the list; false when it is not there any more: the peer
-// withdrew it.
-func (c *Conn) leave(id string, entry *serving) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.serving[id] != entry {
-		return false
-	}
-	delete(c.serving, id)
-	return true
-}
-
-func (c *Conn) withdraw(id string) {
-	c.mu.Lock()
-	entry := c.serving[id]
-	delete(c.serving, id)
-	c.mu.Unlock()
-	if entry != nil {
-		entry.cancel()
-	}
 }
 
 func (c *Conn) deliver(fields map[string]json.RawMessage) {

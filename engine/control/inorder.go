@@ -15,7 +15,7 @@ const subtypeMessage = "mcp_message"
 // is to be served as others are.
 func (c *Conn) inOrder(ctx context.Context, handlers *sync.WaitGroup, r Request) bool {
 	ctx, cancel := context.WithCancel(ctx)
-	entry := &serving{cancel: cancel}
+	entry := &serving{cancel: cancel, sort: sortOf(r), ordered: true}
 	if !c.enter(r.ID, entry) {
 		cancel()
 		c.turnAway(ctx, r)
@@ -25,7 +25,11 @@ func (c *Conn) inOrder(ctx context.Context, handlers *sync.WaitGroup, r Request)
 		return true
 	}
 	cancel()
-	return !c.leave(r.ID, entry) // answered all the same
+	if !c.leave(r.ID, entry) {
+		return true // answered all the same
+	}
+	c.over(entry)
+	return false
 }
 
 // offer is HandleInOrder; a panic is an error answer.
@@ -48,7 +52,6 @@ func (c *Conn) reply(ctx context.Context, handlers *sync.WaitGroup, r Request, e
 	wanted := !c.closed && c.serving[r.ID] == entry
 	if wanted {
 		delete(c.serving, r.ID)
-		c.writing++
 		handlers.Add(1) // Serve waits only after closed is set
 	}
 	c.mu.Unlock()
@@ -58,9 +61,7 @@ func (c *Conn) reply(ctx context.Context, handlers *sync.WaitGroup, r Request, e
 	entry.cancel()
 	go func() {
 		defer handlers.Done()
+		defer c.over(entry)
 		c.answer(ctx, r, body, err)
-		c.mu.Lock()
-		c.writing--
-		c.mu.Unlock()
 	}()
 }

@@ -198,8 +198,8 @@ func (s slow) Write(line json.RawMessage) error {
 	return s.pipe.Write(line)
 }
 
-// Messages under way, and answers nobody reads, are bounded together with all other
-// requests, and the reader never waits for its own answers.
+// Messages under way, and answers nobody reads, are bounded, and the reader never
+// waits for its own answers.
 func TestMessagesAreBounded(t *testing.T) {
 	p, h, r := newPipe(), newHandler(echo), newReplies()
 	p.out = make(chan json.RawMessage, 2*MaxInFlight)
@@ -239,13 +239,78 @@ func TestMessagesAreBounded(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	for free := false; !free && time.Now().Before(deadline); {
 		c.mu.Lock()
-		free = len(c.serving)+c.writing == 0
+		free = len(c.serving)+c.busy[sortMessage] == 0
 		c.mu.Unlock()
 	}
 	p.in <- message("after", "at once")
 	if got := read(t, p); refused != 1 || !strings.Contains(got, `"response":"at once"`) {
 		t.Errorf("refused %d times, then %s", refused, got)
 	}
+	close(p.in)
+	<-ended
+}
+
+// What waits of one sort takes no place from others: a hook that is refused ends the
+// session, and neither a model nor a server may bring that about.
+func TestEachSortHasItsRoom(t *testing.T) {
+	r := newReplies()
+	release := make(chan struct{})
+	p, h := newPipe(), newHandler(func(ctx context.Context, q Request) (any, error) {
+		if q.Subtype == "can_use_tool" {
+			<-release
+		}
+		return q.ID, nil
+	})
+	p.out = make(chan json.RawMessage, 4*MaxInFlight)
+	h.ordered = r.take
+	c, ended := NewConn(p, h), make(chan error, 1)
+	go func() { ended <- c.Serve(context.Background()) }() // ends when the test closes p.in
+	ask := func(id, subtype string) json.RawMessage {
+		return json.RawMessage(`{"type":"control_request","request_id":"` + id + `","request":{"subtype":"` + subtype + `"}}`)
+	}
+	for i := range MaxInFlight {
+		p.in <- ask(fmt.Sprint("m", i), "mcp_message")
+		p.in <- ask(fmt.Sprint("q", i), "can_use_tool")
+	}
+	p.in <- ask("hook", "hook_callback")
+	if got := read(t, p); !strings.Contains(got, `"response":"hook"`) {
+		t.Errorf("answer = %s", got)
+	}
+	for _, subtype := range []string{"mcp_message", "can_use_tool"} {
+		p.in <- ask("over", subtype)
+		if told := <-h.noise; !strings.Contains(told, "of its sort") {
+			t.Errorf("told %q", told)
+		}
+	}
+	p.in <- json.RawMessage(`{"type":"control_cancel_request","request_id":"m0"}`)
+	p.in <- ask("again", "mcp_message") // in the place of what was withdrawn
+	for range r.came {
+		if _, reply := r.of("again"); reply != nil {
+			break
+		}
+	}
+	close(release)
+	close(p.in)
+	<-ended
+	if c.busy[sortOther] != 0 || c.busy[sortHook] != 0 {
+		t.Errorf("left: %v", c.busy)
+	}
+}
+
+// Answers of a peer that does not read are bounded, too.
+func TestUnreadAnswersAreBounded(t *testing.T) {
+	p, h := newPipe(), newHandler(func(context.Context, Request) (any, error) { return "x", nil })
+	p.out = make(chan json.RawMessage, 2*MaxInFlight)
+	s := slow{p, make(chan struct{})}
+	c, ended := NewConn(s, h), make(chan error, 1)
+	go func() { ended <- c.Serve(context.Background()) }() // ends when the test closes p.in
+	for i := range MaxInFlight + 1 {
+		p.in <- json.RawMessage(`{"type":"control_request","request_id":"` + fmt.Sprint(i) + `","request":{"subtype":"x"}}`)
+	}
+	if told := <-h.noise; !strings.Contains(told, "refused") {
+		t.Errorf("told %q", told)
+	}
+	close(s.gate)
 	close(p.in)
 	<-ended
 }
@@ -275,6 +340,7 @@ func BenchmarkMessage(b *testing.B) {
 				var none sync.WaitGroup
 				for b.Loop() {
 					clear(c.serving)
+					c.busy = [sorts]int{}
 					c.dispatch(b.Context(), &none, Sanitize(line))
 				}
 			})

@@ -19,7 +19,7 @@ type InprocRequest struct {
 	Phase    string        // [PhaseCall] or [PhaseResult]
 	Result   InprocResult  // zero in phase call
 	Duration time.Duration // of the call; 0 in phase call
-	Passed   Decision      // how the call passed the gate; the zero value says it passed none
+	Passed   Decision      // how the call passed the gate; the engine refuses those that did not by itself
 	Approver string        // who answered, where somebody was asked
 }
 

@@ -38,7 +38,6 @@ type options struct {
 	panics   string // PHASE:TOOL: it panics
 	stalls   string // TOOL: it does not judge a call until that is cancelled
 	unjudged bool   // there is no judge
-	ungated  bool   // the judge allows what did not pass the gate too
 	cover    string // a word that redactors cover
 	leaveOut string // a server no session is given
 	cancel   bool   // the session is cancelled when a call of "slow" runs
@@ -60,7 +59,6 @@ func parse(args []string) (o options, scenario string, err error) {
 	f.StringVar(&o.panics, "panics", "", "")
 	f.StringVar(&o.stalls, "stalls", "", "")
 	f.BoolVar(&o.unjudged, "unjudged", false, "")
-	f.BoolVar(&o.ungated, "ungated", false, "")
 	f.StringVar(&o.cover, "cover", "", "")
 	f.StringVar(&o.leaveOut, "leave-out", "", "")
 	f.BoolVar(&o.cancel, "cancel", false, "")
