@@ -30,6 +30,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
@@ -66,8 +67,9 @@ type Engine struct {
 	auditor  *auditor // nil: nothing is recorded
 	programs programs
 
-	sealer *sealer // of resume tokens; nil without a secret
-	floor  floor   // of the wait for a start
+	sealer *sealer      // of resume tokens; nil without a secret
+	floor  floor        // of the wait for a start
+	asking atomic.Int32 // PluginServers that have not returned
 	spent  ledger
 	filter *filterLink // nil without one
 

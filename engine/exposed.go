@@ -30,7 +30,7 @@ func (p *process) postToolUseFailure(input map[string]json.RawMessage) any {
 		return struct{}{}
 	}
 	p.session.coverSpilled(textOf(input["tool_name"]), input)
-	if p.governing.settled.take(textOf(input["tool_use_id"])) { // it was covered, and changed as was wanted, where it was made
+	if p.governing.settled.take(textOf(input["tool_name"]), textOf(input["tool_use_id"])) { // it was covered, and changed as was wanted, where it was made
 		p.session.duties.end(textOf(input["agent_id"]), textOf(input["tool_use_id"]))
 		return struct{}{}
 	}

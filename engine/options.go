@@ -52,14 +52,17 @@ type Options struct {
 	ToolServers map[string]ToolServer
 
 	// PluginServers are further ones, of plugins (source "plugin"); it is asked when a
-	// session begins. One that has the name of a ToolServer is left out. nil: none.
+	// session begins, from any goroutine, and has 5 s. One that has the name of a
+	// ToolServer is left out. nil: none.
 	PluginServers func() map[string]ToolServer
 
 	// Inproc judges each call of a tool of theirs before it runs, and its result
 	// before the session gets it, beside Deciders. All have to allow, each call or
 	// result within 5 s together; what panics denies. Of an allow, obligations about
-	// the output are met and labels kept. nil: what passed the gate with this very
-	// input may run, once for each allow, and its result may pass.
+	// the output are met and labels kept. They are asked only of calls that passed the
+	// gate with this very input, once for each allow there; any other is refused by
+	// rule engine.inproc, whatever they would say. nil: what passed may run, and its
+	// result may pass.
 	Inproc []permission.InprocDecider
 
 	// OnExposedSecret is for a secret in the error of a failed call, which cannot be

@@ -22,7 +22,7 @@ func (p *process) sign(input map[string]json.RawMessage, name string) bool {
 func (p *process) postToolUse(input map[string]json.RawMessage) any {
 	s, tool, output := p.session, textOf(input["tool_name"]), input["tool_response"]
 	signed := p.sign(input, "PostToolUse")
-	p.governing.settled.take(textOf(input["tool_use_id"])) // it may count as a success here
+	p.governing.settled.take(tool, textOf(input["tool_use_id"])) // it may count as a success here
 	s.coverSpilled(tool, input)
 	if !signed {
 		return replaceOutput(tool, withheldOutput(tool, output))

@@ -151,7 +151,7 @@ func (s *Session) tellServers(handed, leftOut []toldServer) {
 	if len(handed)+len(leftOut) == 0 {
 		return
 	}
-	message := "MCP servers of the owner"
+	message := "MCP servers"
 	for i, t := range slices.Concat(handed, leftOut) {
 		switch i {
 		case len(handed):

@@ -34,7 +34,7 @@ func (l *serverList) add(source string, servers map[string]json.RawMessage) {
 			l.leave(name, source, "engine.server_name", "its name must have 1 to 64 characters and neither begin nor end with _ nor hold two in a row; rename it")
 		case l.off(name, source):
 			l.leave(name, source, "engine.server_disabled", "the owner switched it off (disabledMcpServers, disabledMcpjsonServers)")
-		case l.ours.has(tool):
+		case l.ours.taken(tool) != "":
 			l.leave(name, source, "engine.server_taken", "a tool server of Gatehouse itself, or of a plugin, has that name; rename one of them")
 		case l.taken[tool]:
 		case len(l.taken) >= maxServers:

@@ -214,7 +214,7 @@ func TestOwnersServersAreJudgedAndTold(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		`"message":"MCP servers of the owner; handed over: good, web; left out: bare (engine.server_form), odd`,
+		`"message":"MCP servers; handed over: good, web; left out: bare (engine.server_form), odd`,
 		`"handedOver":[{"name":"good","source":"user"},{"name":"web","source":"user"}]`,
 		`{"name":"bad","source":"user","rule":"test.server","reason":"not that one"}`,
 		`{"name":"odd","source":"user","rule":"engine.server_form"`, `{"name":"bare","source":"user","rule":"engine.server_form"`,

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
@@ -38,6 +39,20 @@ type toolOffer struct {
 
 func (o toolOffer) has(name string) bool {
 	return slices.ContainsFunc(o.servers, func(s offeredServer) bool { return s.name == name })
+}
+
+// taken says whose a name is, "" where nobody's: also of one that a plugin has and that
+// could not be offered, since rules are written for it.
+func (o toolOffer) taken(name string) (source string) {
+	for _, s := range o.servers {
+		if s.name == name {
+			return s.source
+		}
+	}
+	if slices.ContainsFunc(o.leftOut, func(t toldServer) bool { return t.Name == name }) {
+		return sourcePlugin
+	}
+	return ""
 }
 
 // checkToolServers copies the servers, so that none comes or goes unchecked.
@@ -100,11 +115,42 @@ func (o *toolOffer) leave(name, rule, reason string) {
 	}
 }
 
-// pluginServers asks the program.
-func (e *Engine) pluginServers() (servers map[string]ToolServer, err error) {
+// Bounds of Options.PluginServers.
+const (
+	pluginServersWait = 5 * time.Second
+	maxPluginAsking   = 16 // at once: one that never returns must not pile up
+)
+
+// pluginServers asks the program, which may take its time but not hold up a start for ever.
+func (e *Engine) pluginServers() (map[string]ToolServer, error) {
 	if e.o.PluginServers == nil {
 		return nil, nil
 	}
+	if e.asking.Add(1) > maxPluginAsking {
+		e.asking.Add(-1)
+		return nil, fmt.Errorf("%d calls of PluginServers have not returned", maxPluginAsking)
+	}
+	type offered struct {
+		servers map[string]ToolServer
+		err     error
+	}
+	said := make(chan offered, 1)
+	go func() { // ends when the program returns
+		defer e.asking.Add(-1)
+		servers, err := e.askPlugins()
+		said <- offered{servers, err}
+	}()
+	timer := time.NewTimer(pluginServersWait)
+	defer timer.Stop()
+	select {
+	case o := <-said:
+		return o.servers, o.err
+	case <-timer.C:
+		return nil, fmt.Errorf("PluginServers did not return within %s", pluginServersWait)
+	}
+}
+
+func (e *Engine) askPlugins() (servers map[string]ToolServer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			servers, err = nil, fmt.Errorf("panic: %v", p)
@@ -121,14 +167,18 @@ func (s *Session) refuseTaken() error {
 	if len(callers) == 0 {
 		return nil
 	}
-	for _, o := range s.offer().servers {
-		if _, taken := callers[o.name]; taken {
-			whose := "of Gatehouse itself"
-			if o.source == sourcePlugin {
-				whose = "of a plugin"
-			}
-			return Errorf(InvalidArgument, "mcpServers: %q is the name of a tool server %s; give yours another name", o.name, whose)
+	offer := s.offer()
+	for _, name := range slices.Sorted(maps.Keys(callers)) {
+		whose := ""
+		switch offer.taken(name) {
+		case sourceGatehouse:
+			whose = "of Gatehouse itself"
+		case sourcePlugin:
+			whose = "of a plugin"
+		default:
+			continue
 		}
+		return Errorf(InvalidArgument, "mcpServers: %q is the name of a tool server %s; give yours another name", name, whose)
 	}
 	return nil
 }

@@ -25,18 +25,18 @@ const (
 var acknowledged = json.RawMessage(`{"jsonrpc":"2.0","result":{},"id":0}`)
 
 // HandleInOrder takes a message for a tool server of this process.
-func (p *process) HandleInOrder(_ context.Context, r control.Request, reply func(any, error)) bool {
+func (p *process) HandleInOrder(ctx context.Context, r control.Request, reply func(any, error)) bool {
 	if r.Subtype != "mcp_message" {
 		return false
 	}
 	message := r.Fields["message"]
-	p.toolMessage(r.String("server_name"), message, onceFor(message, func(response json.RawMessage) {
+	p.toolMessage(ctx, r.String("server_name"), message, onceFor(message, func(response json.RawMessage) {
 		reply(map[string]json.RawMessage{"mcp_response": response}, nil)
 	}))
 	return true
 }
 
-func (p *process) toolMessage(server string, message json.RawMessage, reply func(json.RawMessage)) {
+func (p *process) toolMessage(ctx context.Context, server string, message json.RawMessage, reply func(json.RawMessage)) {
 	if !isObject(message) {
 		reply(rpcError(nil, rpcInvalidRequest, "the message is no JSON object"))
 		return
@@ -51,7 +51,7 @@ func (p *process) toolMessage(server string, message json.RawMessage, reply func
 		reply(rpcRefusal(message, rpcInternal, fmt.Sprintf("Server %q could not be connected", server)))
 		return
 	}
-	p.governed(server, link, message, reply)
+	p.governed(ctx, server, link, message, reply)
 }
 
 // onceFor makes a reply that counts once and always says something.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -14,7 +15,7 @@ import (
 // newer ones ask at once. It asks all servers again when they are taken away from it
 // and given back. That breaks calls under way, so it is done between turns only.
 
-// relistWait is how long a turn waits for that at most.
+// relistWait is how long a turn waits for each of the two steps at most.
 const relistWait = 5 * time.Second
 
 // knownLists are what the CLI knows of the lists of tools. The zero value knows that it
@@ -101,23 +102,24 @@ func (p *process) relist() {
 	if !stale {
 		return
 	}
-	ctx, cancel := context.WithTimeout(p.ctx, relistWait)
-	defer cancel()
-	if err := p.giveBack(ctx, before); err != nil && p.ctx.Err() == nil {
+	if err := p.giveBack(before); err != nil && p.ctx.Err() == nil {
 		p.session.notice("tool_server", "the CLI could not be told of tools that came or went: "+clip(err.Error()), nil)
 	}
 }
 
 // giveBack takes the tool servers away and gives them back. The turn must not begin
-// before the CLI has read all lists: it would ask twice at once then.
-func (p *process) giveBack(ctx context.Context, before map[string]int) error {
+// before the CLI has read all lists: it would ask twice at once then. A CLI that is
+// slow to say that it took them away has to be given them all the same.
+func (p *process) giveBack(before map[string]int) error {
 	declared := make(map[string]any)
 	for _, name := range p.session.toolServerNames() {
 		declared[name] = map[string]string{"type": "sdk", "name": name}
 	}
-	if _, err := p.conn.Call(ctx, "mcp_set_servers", map[string]any{"servers": map[string]any{}}); err != nil {
+	if err := p.takeAway(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(p.ctx, relistWait)
+	defer cancel()
 	raw, err := p.conn.Call(ctx, "mcp_set_servers", map[string]any{"servers": declared})
 	if err != nil {
 		return err
@@ -129,4 +131,11 @@ func (p *process) giveBack(ctx context.Context, before map[string]int) error {
 		return err
 	}
 	return p.lists.await(ctx, answer.Added, before)
+}
+
+func (p *process) takeAway() error {
+	ctx, cancel := context.WithTimeout(p.ctx, relistWait)
+	defer cancel()
+	_, err := p.conn.Call(ctx, "mcp_set_servers", map[string]any{"servers": map[string]any{}})
+	return err
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/audit"
+	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 	"github.com/gatehouse-mcp/gatehouse/internal/unseen"
 )
 
@@ -39,6 +40,8 @@ func auditLine(r *audit.Record) string {
 	switch {
 	case r.Verdict != nil && r.Kind != audit.Decision:
 		subject = strings.TrimSpace(string(r.Kind) + " " + subject + " " + answeredWith(r))
+	case r.Verdict != nil && r.Door == string(permission.DoorInproc):
+		subject += judgedAs(r)
 	case r.Verdict == nil && about == "":
 		about = string(r.Detail)
 	}
@@ -60,6 +63,17 @@ func answeredWith(r *audit.Record) string {
 		return ""
 	}
 	return d.Effect
+}
+
+// judgedAs tells the call of a tool in this process, beside its gate, from its result.
+func judgedAs(r *audit.Record) string {
+	var d struct {
+		Phase string `json:"phase"`
+	}
+	if json.Unmarshal(r.Detail, &d) != nil || d.Phase == "" {
+		return ""
+	}
+	return " (" + d.Phase + ")"
 }
 
 // plainLine escapes in a line of JSON what a terminal would take for a command, and

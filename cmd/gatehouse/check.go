@@ -111,6 +111,7 @@ func (k *check) load(ctx context.Context) (err error) {
 		return err
 	}
 	logger := newLogger(k.stderr, slog.LevelWarn)
+	coverLog(logger, scanRedactor{s.redaction.scanner}) // also what one server says of another's secrets
 	r, err := openRollout(ctx, s, logger)
 	if err != nil {
 		return err

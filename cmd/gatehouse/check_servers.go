@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/policy"
+	"github.com/gatehouse-mcp/gatehouse/upstream"
 )
 
 // checkedServer is a server of tools in this process, as sessions would meet it.
@@ -21,6 +25,8 @@ type checkedServer struct {
 	Error  string        `json:"error,omitempty"`
 	MS     int64         `json:"ms"` // to start it, shake hands, list its tools and end it
 	Tools  []checkedTool `json:"tools"`
+
+	Unmatched []string `json:"unmatched,omitempty"` // entries of its key tools that name no tool it has
 }
 
 // checkedTool is one of its tools.
@@ -79,7 +85,7 @@ const endMargin = 10 * time.Second
 func (s namedServer) try(ctx context.Context) checkedServer {
 	ctx, cancel := context.WithTimeout(ctx, s.config.StartTimeout+endMargin)
 	defer cancel()
-	c := checkedServer{Name: s.name, Source: sourceServers, Target: s.config.URL, Status: gateOK, Tools: []checkedTool{}}
+	c := checkedServer{Name: s.name, Source: sourceServers, Target: plainURL(s.config.URL), Status: gateOK, Tools: []checkedTool{}}
 	if len(s.config.Command) > 0 {
 		c.Target = s.config.Command[0]
 	}
@@ -87,12 +93,35 @@ func (s namedServer) try(ctx context.Context) checkedServer {
 	tools, err := s.Tools(ctx)
 	c.MS = time.Since(begin).Milliseconds()
 	if err != nil {
-		c.Status, c.Error = gateFailed, shorten(err.Error(), maxDescribed)
+		text := strings.TrimPrefix(err.Error(), fmt.Sprintf("mcp server %q: ", s.name)) // which the row begins with
+		c.Status, c.Error = gateFailed, shorten(text, maxDescribed)
+		return c
 	}
 	for _, tool := range tools {
 		c.Tools = append(c.Tools, checkedTool{fullName(s.name, tool.Name), tool.Offered, tool.LeftOut})
 	}
+	c.Unmatched = unmatched(s.config.Tools, tools)
 	return c
+}
+
+// plainURL is a URL without what may be a secret in it.
+func plainURL(address string) string {
+	plain, _, more := strings.Cut(address, "?")
+	if more {
+		plain += "?…"
+	}
+	return plain
+}
+
+// unmatched are the patterns that name none of the tools: mostly misspelled ones.
+func unmatched(patterns []string, tools []upstream.Tool) (none []string) {
+	for _, p := range patterns {
+		form, err := regexp.Compile("^" + strings.ReplaceAll(regexp.QuoteMeta(p), `\*`, ".*") + "$")
+		if err == nil && !slices.ContainsFunc(tools, func(t upstream.Tool) bool { return form.MatchString(t.Name) }) {
+			none = append(none, p)
+		}
+	}
+	return none
 }
 
 func fullName(server, tool string) string { return "mcp__" + server + "__" + tool }
@@ -147,6 +176,9 @@ func (k *check) serversText() {
 			} else {
 				k.row("left out", t.Name+"  "+orWord(t.LeftOut, "tools does not name it"))
 			}
+		}
+		for _, p := range s.Unmatched {
+			k.row("warning", fmt.Sprintf("mcp_server %q: tools: %q names none of its tools; write names as the server does", s.Name, p))
 		}
 	}
 	for _, w := range k.settings.serverWarnings() {

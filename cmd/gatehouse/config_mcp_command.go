@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -28,8 +29,11 @@ func (k *serverChecker) command() []string {
 	}
 	program := k.program(k.env.expand(words[0]))
 	k.keep(program)
-	for _, w := range words[1:] {
-		k.keep(k.named(w))
+	for i, w := range words[1:] {
+		k.keepNamed(w)
+		if strings.Contains(w, "${") { // which may hold a secret that was written out
+			k.warn(fmt.Sprintf("mcp_server %q: command: ${…} in argument %d is not filled in by Gatehouse, since every process can see arguments; put secrets into env or env_from", k.s.Name, i+1))
+		}
 	}
 	return append([]string{program}, words[1:]...)
 }
@@ -65,8 +69,22 @@ var isOwnProgram = func(path string) bool {
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
-// named is the file an argument names, such as the script of an interpreter; empty:
-// none that can be told.
+// maxNamed bounds the pieces of the arguments that are looked up as files.
+const maxNamed = 1024
+
+// keepNamed keeps the files that an argument names, such as the script of an
+// interpreter, also as --flag=FILE and within the text of a shell.
+func (k *serverChecker) keepNamed(word string) {
+	k.keep(k.named(word))
+	for piece := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`;|&()<>=,", r) }) {
+		if k.looked++; k.looked > maxNamed {
+			return
+		}
+		k.keep(k.named(piece))
+	}
+}
+
+// named is the file that a word is the name of; empty: none that can be told.
 func (k *serverChecker) named(word string) string {
 	if !filepath.IsAbs(word) {
 		if k.s.Dir == "" || word == "" || strings.HasPrefix(word, "-") {

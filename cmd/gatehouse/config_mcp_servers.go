@@ -77,6 +77,8 @@ type serverChecker struct {
 	at  string
 	s   mcpServerConfig
 	out *mcpServerSettings
+
+	looked int // pieces of arguments
 }
 
 func (k *serverChecker) wrong(format string, args ...any) {
@@ -93,14 +95,45 @@ func (c *checker) mcpServers() mcpServerSettings {
 	for i, s := range c.l.MCPServer {
 		k := &serverChecker{checker: c, at: c.l.serversAt[i], s: s, out: &out}
 		k.name()
-		if other, taken := out.at[s.Name]; taken {
-			k.wrong("%q is the name of the server at %s, too; give it another one", s.Name, other)
+		if other := out.taken(s.Name); other != "" {
+			k.wrong("%q is the name of the server at %s, too, in whatever case; give it another one", s.Name, other)
 		}
 		out.at[s.Name] = k.at
 		config := k.config()
 		out.list = append(out.list, config)
 	}
 	return out
+}
+
+// taken says where a server of that name stands; empty: nowhere. Names that differ in
+// case alone are one to who reads them, so that none stands in for another.
+func (s *mcpServerSettings) taken(name string) string {
+	for other, at := range s.at {
+		if strings.EqualFold(other, name) {
+			return at
+		}
+	}
+	return ""
+}
+
+// warnInside tells of servers that run what sessions can change.
+func (s *mcpServerSettings) warnInside(roots []string) {
+	for _, c := range s.list {
+		for _, path := range append([]string{c.Dir}, c.Command...) {
+			in := slices.IndexFunc(roots, func(root string) bool { return filepath.IsAbs(path) && inside(linksResolved(path), root) })
+			if in >= 0 && exists(path) {
+				s.warnings = union(s.warnings, []string{fmt.Sprintf(
+					"mcp_server %q: %s lies in %s, where sessions work: what they write there beside the files that the command names can run with the server's secrets; keep it elsewhere", c.Name, path, roots[in])})
+				break
+			}
+		}
+	}
+	for _, path := range s.secrets {
+		if in := slices.IndexFunc(roots, func(root string) bool { return inside(path, root) }); in >= 0 {
+			s.warnings = union(s.warnings, []string{fmt.Sprintf(
+				"mcp_server: the file of ${file:%s} lies in %s, where sessions work: a command that runs there can come upon it; keep it elsewhere", path, roots[in])})
+		}
+	}
 }
 
 // serverName is what the engine takes for a name.
@@ -177,6 +210,9 @@ func (k *serverChecker) tools() []string {
 		k.wrong("%q: tools has %d entries, want at most %d", k.s.Name, n, maxServerTools)
 	}
 	for _, t := range k.s.Tools {
+		if strings.HasPrefix(t, "mcp__") {
+			k.wrong("%q: tools %q: write the name as the server does, without mcp__ and the server's name", k.s.Name, t)
+		}
 		if !toolPattern.MatchString(t) {
 			k.wrong(`%q: tools %q is no name of a tool; write it as the server does, without mcp__, with * for any run of characters: "create_*"`, k.s.Name, t)
 		}

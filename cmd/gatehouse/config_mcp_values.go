@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -237,7 +238,7 @@ var notInKind = regexp.MustCompile(`[^a-z0-9]+`)
 // fileKind is how the content of a file is told: file-tickets-token.
 func fileKind(path string) string {
 	name := strings.Trim(notInKind.ReplaceAllString(strings.ToLower(filepath.Base(path)), "-"), "-")
-	return fileKindPrefix + name[:min(len(name), 40)]
+	return fileKindPrefix + cmp.Or(name[:min(len(name), 40)], "secret")
 }
 
 // othersRead reports whether the permissions of a file let others than its owner

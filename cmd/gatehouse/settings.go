@@ -129,6 +129,7 @@ func (l *loaded) check(start string, env environment) (*settings, error) {
 	s.servers = c.mcpServers()
 	s.redaction = c.redaction(s.servers.values)
 	s.roots = c.roots(start)
+	s.servers.warnInside(s.roots)
 	s.plugins = c.plugins(s.roots)
 	s.trusted = c.folders("workspace.trusted", l.Workspace.Trusted)
 	for _, t := range s.trusted {

@@ -83,7 +83,7 @@ func (t *toolServers) close(logger *slog.Logger) {
 // offers says why a plugin's tools cannot be offered: they are called
 // mcp__PLUGIN__TOOL, and would be hidden by those of a server of the same name.
 func (s *settings) offers(plugin string) error {
-	if at, taken := s.servers.at[plugin]; taken {
+	if at := s.servers.taken(plugin); at != "" {
 		return fmt.Errorf("it has tools, and the name of the %s at %s; give one of them another name", mcpServerKey, at)
 	}
 	if !isServerName(plugin) {

@@ -23,12 +23,18 @@ import (
 //
 // It has the tools say, note, whoami, crash, hang, grow and quit_all. Modes: dead
 // ends it at once, mute never answers, leaky tells its token in a description,
-// stubborn stays when nobody is there any more and puts its pid into ../pid, and
-// log=FILE notes a line for each start and call in a file.
+// gossip=TEXT begins with a line that is no message, stubborn stays when nobody is
+// there any more and puts its pid into ../pid, and log=FILE notes a line for each start
+// and call in a file.
 func upstreamServer(args []string) error {
 	u := &upstreamProgram{modes: args}
 	if err := u.log("start"); err != nil {
 		return err
+	}
+	for _, m := range args {
+		if text, ok := strings.CutPrefix(m, "gossip="); ok {
+			fmt.Println("he told me: " + text)
+		}
 	}
 	switch {
 	case u.mode("dead"):

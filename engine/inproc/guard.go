@@ -21,37 +21,67 @@ type encoded struct {
 
 func (e *encoded) MarshalJSON() ([]byte, error) { return e.text, nil }
 
-// guard is the middleware around all of a server's handlers.
+// guard is the middleware around all of a server's handlers. One that ends its
+// goroutine must not end that of the go-sdk, which would never answer the call and
+// never end the session.
 func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if _, ok := ours(req); !ok {
 			return next(ctx, method, req)
 		}
-		defer func() {
-			if p := recover(); p != nil {
-				res, err = nil, s.panicked(method, req, p)
-			}
+		var res mcp.Result
+		var err error = errGone
+		ended := make(chan struct{})
+		go func() { // ends with the handler, which is waited for
+			defer close(ended)
+			res, err = s.guarded(ctx, next, method, req)
 		}()
-		res, err = next(ctx, method, req)
-		if method == "tools/call" {
-			res, err = toolOutcome(req, res, err)
+		if <-ended; err == errGone {
+			return nil, s.gone(method, req)
 		}
-		if err != nil || res == nil {
-			return nil, err
-		}
-		return s.encode(res)
+		return res, err
 	}
+}
+
+// errGone says that a handler has not returned, and will not.
+var errGone = errors.New("the handler ended its goroutine")
+
+func (s *Server) gone(method string, req mcp.Request) error {
+	what := handlerOf(method, req)
+	s.options.Logger.Error("handler ended its goroutine", "server", s.title(), "handler", what)
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: what + " failed: internal error (it ended its goroutine)"}
+}
+
+func (s *Server) guarded(ctx context.Context, next mcp.MethodHandler, method string, req mcp.Request) (res mcp.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			res, err = nil, s.panicked(method, req, p)
+		}
+	}()
+	res, err = next(ctx, method, req)
+	if method == "tools/call" {
+		res, err = toolOutcome(req, res, err)
+	}
+	if err != nil || res == nil {
+		return nil, err
+	}
+	return s.encode(res)
 }
 
 // panicked is the answer to a call whose handler panicked. What it panicked with is
 // for the owner, not for the model.
 func (s *Server) panicked(method string, req mcp.Request, p any) error {
-	what := fmt.Sprintf("%q", method)
-	if name := toolName(req); name != "" {
-		what = fmt.Sprintf("tool %q", name)
-	}
+	what := handlerOf(method, req)
 	s.options.Logger.Error("handler panicked", "server", s.title(), "handler", what, "panic", shorten(fmt.Sprint(p), maxErrorText), "stack", string(debug.Stack()))
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: what + " failed: internal error (panic)"}
+}
+
+// handlerOf names a handler in texts.
+func handlerOf(method string, req mcp.Request) string {
+	if name := toolName(req); name != "" {
+		return fmt.Sprintf("tool %q", name)
+	}
+	return fmt.Sprintf("%q", method)
 }
 
 func toolName(req mcp.Request) string {

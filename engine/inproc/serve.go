@@ -2,6 +2,7 @@ package inproc
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"strings"
@@ -76,8 +77,8 @@ func (s *Server) Connect(session string, push func(message json.RawMessage) erro
 }
 
 // sessionPrefix tells ids of sessions of this package from those of other
-// transports of the same server.
-const sessionPrefix = "inproc:"
+// transports of the same server, also where a client chooses its id.
+var sessionPrefix = "inproc:" + rand.Text() + ":"
 
 // SessionID is the session whose call req is, "" outside of one.
 func SessionID(req mcp.Request) string {

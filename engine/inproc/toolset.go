@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -74,18 +75,23 @@ func NewToolSet(name, version, instructions string, o *Options) *ToolSet {
 // Replace puts tools in the place of all that were there. Sessions are told if
 // anything changed; one that did not change is left alone, but for its Call, and so
 // are its calls. Calls of a tool that is gone go on. With an error, which names the
-// tool, nothing is changed.
+// tool, nothing is changed. Names that differ in a "." and a "_" alone are refused:
+// the CLI spells both with a "_".
 func (s *ToolSet) Replace(tools []Tool) error {
 	if len(tools) > MaxTools {
 		return fmt.Errorf("replace tools: %d tools are over the limit of %d", len(tools), MaxTools)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := make(map[string]*offer, len(tools))
+	next, spelt := make(map[string]*offer, len(tools)), make(map[string]string, len(tools))
 	for _, t := range tools {
 		if next[t.Name] != nil {
 			return fmt.Errorf("replace tools: tool %q is there twice", t.Name)
 		}
+		if other, taken := spelt[spelling(t.Name)]; taken {
+			return fmt.Errorf("replace tools: tool %.140q is spelt as tool %.140q is by the CLI, which would call one for the other; rename one of them", t.Name, other)
+		}
+		spelt[spelling(t.Name)] = t.Name
 		o, err := s.offer(t)
 		if err != nil {
 			return fmt.Errorf("replace tools: tool %.140q: %w", t.Name, err)
@@ -145,6 +151,9 @@ func (s *ToolSet) swap(tools []Tool, next map[string]*offer) {
 	}
 	s.tools = next
 }
+
+// spelling is a tool's name as it stands in its full name.
+func spelling(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
 var toolNames = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 

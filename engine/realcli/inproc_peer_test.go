@@ -58,7 +58,7 @@ func TestServersWithTheSameIDs(t *testing.T) {
 	one, two := echoing(), echoing()
 	var tools []fakeapi.ToolUse
 	for _, server := range []string{"one", "two", "one", "two"} {
-		tools = append(tools, fakeapi.ToolUse{Name: "mcp__" + server + "__echo", Input: object{"from": server, "pad": strings.Repeat("x", 1<<12)}})
+		tools = append(tools, fakeapi.ToolUse{Name: "mcp__" + server + "__echo", Input: object{"from": server, "pad": strings.Repeat("x", 1<<18)}})
 	}
 	l.serve(fakeapi.Turn{Tools: tools}, fakeapi.Say("done"))
 	l.open(func(o *engine.Options) {

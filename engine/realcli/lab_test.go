@@ -142,7 +142,7 @@ func (l *lab) environ() []string {
 // open makes the engine; change may adapt its options.
 func (l *lab) open(change ...func(*engine.Options)) {
 	l.Helper()
-	set, err := policy.Load(l.Context(), policy.Options{Profile: "dev", Home: l.home})
+	set, err := policy.Load(l.Context(), policy.Options{Profile: "dev", Home: l.home, Deadline: patience}) // a busy machine is no reason to deny
 	if err != nil {
 		l.Fatal(err)
 	}
