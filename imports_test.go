@@ -31,6 +31,7 @@ var rooms = map[string]room{
 	"internal/testleak": {}, // for tests only
 	"internal/testproc": {}, // the same
 	"internal/unseen":   {},
+	"internal/workers":  {},
 	"internal/filelock": {},
 	"internal/lineage":  {},
 	"internal/private":  {},
@@ -49,7 +50,7 @@ var rooms = map[string]room{
 	"policy/facts":           {ours: []string{"internal/regular"}, outside: []string{"mvdan.cc/sh/v3"}},
 	"engine/event":           {ours: []string{"internal/rawjson"}},
 	"engine/permission":      {},
-	"engine/control":         {ours: []string{"internal/rawjson"}},
+	"engine/control":         {ours: []string{"internal/rawjson", "internal/workers"}},
 	"engine/cli":             {ours: []string{"internal/lineage"}},
 	"engine/cli/script":      {},
 	"engine/cli/fakeapi":     {}, // for tests, and for the check command
@@ -58,19 +59,19 @@ var rooms = map[string]room{
 	"engine/admission":       {ours: []string{"engine/permission"}},
 	"engine": {ours: []string{
 		"engine/admission", "engine/audit", "engine/cli", "engine/control", "engine/event", "engine/permission",
-		"internal/filelock", "internal/rawjson", "internal/regular", "internal/spelling", "internal/unseen",
+		"internal/filelock", "internal/rawjson", "internal/regular", "internal/spelling", "internal/unseen", "internal/workers",
 	}},
 	"engine/mcpserver": {
 		ours:    []string{"engine", "engine/event", "engine/permission", "internal/rawjson", "internal/spelling"},
 		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
-	"engine/inproc": {outside: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"}},
+	"engine/inproc": {ours: []string{"internal/workers"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"}},
 	"upstream": {
 		ours:    []string{"engine/cli", "engine/inproc", "internal/private", "internal/rawjson", "internal/regular", "internal/unseen"},
 		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"policy": {
-		ours:    []string{"engine/admission", "engine/event", "engine/permission", "internal/rawjson", "internal/regular", "internal/spelling", "policy/decisionlog", "policy/facts", "redact"},
+		ours:    []string{"engine/admission", "engine/event", "engine/permission", "internal/rawjson", "internal/regular", "internal/spelling", "internal/workers", "policy/decisionlog", "policy/facts", "redact"},
 		outside: []string{"github.com/open-policy-agent/opa"},
 	},
 	"policy/author": {

@@ -36,6 +36,7 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+	"github.com/gatehouse-mcp/gatehouse/internal/workers"
 )
 
 // Defaults of Options.
@@ -80,6 +81,8 @@ type Engine struct {
 	ctx  context.Context // of every session; ends with Close
 	stop context.CancelFunc
 	work sync.WaitGroup // sweeper and every session's goroutines
+
+	workers workers.Pool // of deciders for tools in this process
 
 	mu       sync.Mutex
 	sessions map[string]*Session
@@ -211,6 +214,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		}
 		e.stop()
 		e.work.Wait()
+		e.workers.Close()
 		for _, s := range e.all() {
 			s.giveBack()
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/workers"
 )
 
 // Tools in this process are governed on the messages themselves: what is judged are
@@ -61,19 +63,24 @@ type governing struct {
 	results chan struct{} // the same for results
 	closed  bool
 	work    sync.WaitGroup // added to with mu held, and not once it is closed
+	workers workers.Pool
 }
 
 // callKey names a call: ids are a server's own.
 type callKey struct{ server, id string }
 
-// start runs f in a goroutine that close waits for; false when the process is over.
+// start runs f beside the caller; close waits for it. false when the process is over.
 func (g *governing) start(f func()) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return false
 	}
-	g.work.Go(f)
+	g.work.Add(1)
+	g.workers.Start(func() { // ends with f
+		defer g.work.Done()
+		f()
+	})
 	return true
 }
 
@@ -92,6 +99,7 @@ func (g *governing) close() {
 		c.answer(c.toolError(endedText))
 	}
 	g.work.Wait()
+	g.workers.Close()
 	g.passes.clear()
 	g.settled.clear()
 }

@@ -74,10 +74,10 @@ func (s *Session) askInproc(ctx context.Context, r permission.InprocRequest, don
 	ctx, cancel := context.WithTimeout(ctx, judgeWithin)
 	defer cancel()
 	said := make(chan permission.Decision, 1)
-	go func() { // ends when the deciders have answered; who hangs keeps its place
+	s.engine.workers.Start(func() { // ends when the deciders have answered; who hangs keeps its place
 		defer done()
 		said <- judgedByAll(ctx, deciders, r)
-	}()
+	})
 	select {
 	case d := <-said:
 		return d

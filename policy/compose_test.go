@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/workers"
 )
 
 // say writes one rule; more are further fields of its decision.
@@ -118,7 +120,7 @@ func TestCachedDecision(t *testing.T) {
 		time.Sleep(61 * time.Second)
 		late := decide(t, s, request(root, "Read", `{"file_path":"main.go"}`))
 		s.layers = layers
-		time.Sleep(2 * idleWorker) // the bubble ends after the workers
+		time.Sleep(2 * workers.Idle) // the bubble ends after the workers
 		if first.Effect != permission.Allow || second.Effect != permission.Allow || second.DecisionID == first.DecisionID || second.DecisionID == "" {
 			t.Errorf("first %s %s, second %s %s", first.Effect, first.DecisionID, second.Effect, second.DecisionID)
 		}

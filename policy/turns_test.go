@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
+
+	"github.com/gatehouse-mcp/gatehouse/internal/workers"
 )
 
 // The deadline is that of an evaluation, not of the queue before it.
@@ -29,7 +31,7 @@ func TestDeadlineBeginsWithTheTurn(t *testing.T) {
 			})
 		}
 		all.Wait()
-		time.Sleep(2 * idleWorker) // the workers end
+		time.Sleep(2 * workers.Idle) // the workers end
 	})
 }
 
@@ -55,6 +57,6 @@ func TestNoTurnDenies(t *testing.T) {
 		if d := s.guarded(context.Background(), allow); d.Effect != permission.Allow {
 			t.Errorf("after the turn was given back: %s by %s", d.Effect, d.Rule)
 		}
-		time.Sleep(2 * idleWorker)
+		time.Sleep(2 * workers.Idle)
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/gatehouse-mcp/gatehouse/internal/rawjson"
+	"github.com/gatehouse-mcp/gatehouse/internal/workers"
 )
 
 // ErrClosed is returned by Call once the stream has ended.
@@ -65,6 +66,8 @@ type Conn struct {
 	serving map[string]*serving    // the peer's requests that wait for an answer
 	busy    [sorts]int             // those and their handlers and writers, at most MaxInFlight each
 	closed  bool
+
+	writers workers.Pool // of answers to requests taken in order
 }
 
 type answer struct {
@@ -83,6 +86,7 @@ func NewConn(s Stream, h Handler) *Conn {
 func (c *Conn) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var handlers sync.WaitGroup
+	defer c.writers.Close()
 	defer handlers.Wait()
 	defer c.close()
 	defer cancel()

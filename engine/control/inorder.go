@@ -59,9 +59,9 @@ func (c *Conn) reply(ctx context.Context, handlers *sync.WaitGroup, r Request, e
 		return
 	}
 	entry.cancel()
-	go func() {
+	c.writers.Start(func() {
 		defer handlers.Done()
 		defer c.over(entry)
 		c.answer(ctx, r, body, err)
-	}()
+	})
 }

@@ -32,10 +32,10 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		var res mcp.Result
 		var err error = errGone
 		ended := make(chan struct{})
-		go func() { // ends with the handler, which is waited for
+		s.workers.Start(func() { // ends with the handler, which is waited for
 			defer close(ended)
 			res, err = s.guarded(ctx, next, method, req)
-		}()
+		})
 		if <-ended; err == errGone {
 			return nil, s.gone(method, req)
 		}

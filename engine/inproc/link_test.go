@@ -240,7 +240,7 @@ func TestNotificationBound(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		server, release := testServer(), make(chan struct{})
 		began := addGated(server, "gated", release, true)
 		c := dial(t, Serve(server, &Options{MaxInFlight: 1}), "s").handshake()
@@ -272,7 +272,7 @@ func TestTimeout(t *testing.T) {
 func (c *cli) answerLate(from <-chan string) string { return <-from }
 
 func TestTimeoutCancelsTheHandler(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		ended := make(chan error, 1)
 		server := testServer()
 		mcp.AddTool(server, &mcp.Tool{Name: "slow"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
@@ -292,7 +292,7 @@ func TestTimeoutCancelsTheHandler(t *testing.T) {
 }
 
 func TestNoTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		server := testServer()
 		mcp.AddTool(server, &mcp.Tool{Name: "day"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 			time.Sleep(24 * time.Hour)
@@ -309,7 +309,7 @@ func TestNoTimeout(t *testing.T) {
 // TestStubbornCancelled answers for a handler that does not hear a cancellation.
 func TestStubbornCancelled(t *testing.T) {
 	for _, timeout := range []time.Duration{0, -1} {
-		synctest.Test(t, func(t *testing.T) {
+		inBubble(t, func(t *testing.T) {
 			server, release := testServer(), make(chan struct{})
 			began := addGated(server, "gated", release, true)
 			c := dial(t, Serve(server, &Options{Timeout: timeout}), "s").handshake()
@@ -331,7 +331,7 @@ func TestStubbornCancelled(t *testing.T) {
 }
 
 func TestOtherMethodsTimeOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		server := testServer()
 		server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 			return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {

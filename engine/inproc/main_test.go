@@ -9,9 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/internal/testleak"
+	"github.com/gatehouse-mcp/gatehouse/internal/workers"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -165,3 +167,11 @@ func testServer() *mcp.Server {
 type explosive struct{}
 
 func (explosive) MarshalJSON() ([]byte, error) { panic("while encoding") }
+
+// inBubble is synctest.Test, whose bubble ends after the workers of handlers.
+func inBubble(t *testing.T, f func(*testing.T)) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(2 * workers.Idle) }) // the last one
+		f(t)
+	})
+}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -138,7 +137,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 }
 
 func TestListChanged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		server := testServer()
 		s := Serve(server, nil)
 		a, b := dial(t, s, "a").handshake(), dial(t, s, "b").handshake()

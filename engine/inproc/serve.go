@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gatehouse-mcp/gatehouse/internal/workers"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -35,7 +36,11 @@ type Server struct {
 	server  *mcp.Server
 	options Options
 	name    atomic.Pointer[string] // as the server calls itself; nil before the first handshake
+	workers workers.Pool           // of handlers
 }
+
+// handlerStack is what the go-sdk's decoding and checking comes to, in bytes.
+const handlerStack = 32 << 10
 
 // Serve makes a Server. Tools may be added to and removed from server at any time;
 // sessions are told. Its handlers run under the limits of o, and one that panics
@@ -43,7 +48,7 @@ type Server struct {
 // tool handler returns is told to the model as text, unless it is a *jsonrpc.Error.
 // Other transports of server are left as they are.
 func Serve(server *mcp.Server, o *Options) *Server {
-	s := &Server{server: server}
+	s := &Server{server: server, workers: workers.Pool{Stack: handlerStack}}
 	if o != nil {
 		s.options = *o
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -199,7 +198,7 @@ func TestReplace(t *testing.T) {
 }
 
 func TestReplaceTellsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		s := NewToolSet("set", "1", "", nil)
 		c := dial(t, s, "s").handshake()
 		replace := func(want int, tools ...Tool) {
