@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,6 +60,17 @@ func (c *fileConfig) decode(file, text string, at places) error {
 
 // element names the n-th table of an array, from 0, in [places].
 func element(key string, n int) string { return fmt.Sprintf("%s[%d]", key, n) }
+
+// elements are the places of the first n tables of an array; one that is not known
+// is taken for that of the table before.
+func (at places) elements(key string, n int) []string {
+	out, last := make([]string, n), at[key]
+	for i := range out {
+		last = cmp.Or(at[element(key, i)], last)
+		out[i] = last
+	}
+	return out
+}
 
 // syntaxError names the place in a TOML or JSON text, with the line itself below.
 func syntaxError(file, text string, err error) error {

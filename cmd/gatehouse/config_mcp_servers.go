@@ -55,12 +55,8 @@ type mcpServerSettings struct {
 // placeServers notes where the servers of the file just read stand, and makes
 // their paths absolute.
 func (l *loaded) placeServers(folder string, at places) {
-	last := at[mcpServerKey]
+	l.serversAt = append(l.serversAt, at.elements(mcpServerKey, len(l.MCPServer))...)
 	for i := range l.MCPServer {
-		if where := at[element(mcpServerKey, i)]; where != "" {
-			last = where
-		}
-		l.serversAt = append(l.serversAt, last)
 		s := &l.MCPServer[i]
 		if s.Dir != "" {
 			s.Dir = below(folder, []string{s.Dir})[0]
@@ -187,17 +183,7 @@ func (k *serverChecker) config() upstream.Config {
 }
 
 func (k *serverChecker) time(key, value string, least, most, otherwise time.Duration) time.Duration {
-	if value == "" {
-		return otherwise
-	}
-	d, err := time.ParseDuration(value)
-	switch {
-	case err != nil:
-		k.wrong(`%q: %s = %q is no duration; write it like "30s" or "2m"`, k.s.Name, key, value)
-	case d < least || d > most:
-		k.wrong("%q: %s = %s is out of bounds, want %s to %s", k.s.Name, key, value, least, most)
-	}
-	return d
+	return duration(k.wrong, k.s.Name, key, value, least, most, otherwise)
 }
 
 var toolPattern = regexp.MustCompile(`^[A-Za-z0-9_.*-]{1,128}$`)

@@ -144,7 +144,7 @@ func TestMCPServerErrors(t *testing.T) {
 		{"header twice", url("https://x.example/", "headers = { Key = \"x\", key = \"y\" }\n"), `"a": headers: Key stands twice`},
 		{"no tools", serverTable("a", "tools = []\n"), `"a": tools = [] offers none`},
 		{"tool", serverTable("a", "tools = [\"a b\"]\n"), `"a": tools "a b" is no name of a tool; write it as the server does`},
-		{"timeout", serverTable("a", "timeout = \"fast\"\n"), `"a": timeout = "fast" is no duration; write it like "30s"`},
+		{"timeout", serverTable("a", "timeout = \"fast\"\n"), `"a": timeout = "fast" is no duration; write it like "200ms"`},
 		{"long timeout", serverTable("a", "timeout = \"25h\"\n"), `"a": timeout = 25h is out of bounds, want 100ms to 24h0m0s`},
 		{"start_timeout", serverTable("a", "start_timeout = \"11m\"\n"), `"a": start_timeout = 11m is out of bounds`},
 		{"idle_timeout", serverTable("a", "idle_timeout = \"0s\"\n"), `"a": idle_timeout = 0s is out of bounds`},

@@ -115,15 +115,21 @@ func (k *pluginChecker) onError() plugins.OnError {
 }
 
 func (k *pluginChecker) time(key, value string, otherwise, most time.Duration) time.Duration {
+	return duration(k.wrong, k.p.Name, key, value, minPluginTimeout, most, otherwise)
+}
+
+// duration reads a key of an element that is called name; wrong is told of one that
+// is none or out of bounds.
+func duration(wrong func(format string, args ...any), name, key, value string, least, most, otherwise time.Duration) time.Duration {
 	if value == "" {
 		return otherwise
 	}
 	d, err := time.ParseDuration(value)
 	switch {
 	case err != nil:
-		k.wrong(`%q: %s = %q is no duration; write it like "200ms" or "2s"`, k.p.Name, key, value)
-	case d < minPluginTimeout || d > most:
-		k.wrong("%q: %s = %s is out of bounds, want %s to %s", k.p.Name, key, value, minPluginTimeout, most)
+		wrong(`%q: %s = %q is no duration; write it like "200ms" or "2m"`, name, key, value)
+	case d < least || d > most:
+		wrong("%q: %s = %s is out of bounds, want %s to %s", name, key, value, least, most)
 	}
 	return d
 }

@@ -62,12 +62,8 @@ type pluginSettings struct {
 // placePlugins notes where the plugins of the file just read stand, and makes
 // their paths absolute.
 func (l *loaded) placePlugins(folder string, at places) {
-	last := at[pluginKey]
+	l.pluginsAt = append(l.pluginsAt, at.elements(pluginKey, len(l.Plugin))...)
 	for i := range l.Plugin {
-		if where := at[element(pluginKey, i)]; where != "" {
-			last = where
-		}
-		l.pluginsAt = append(l.pluginsAt, last)
 		p := &l.Plugin[i]
 		if p.Path != "" {
 			p.Path = below(folder, []string{p.Path})[0]
