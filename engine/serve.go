@@ -57,7 +57,7 @@ func (e ended) Source() string { return e.source }
 func (s *Session) firstTurn(ctx context.Context, l launch, prompt string, timeout time.Duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	l.clock = newStartClock(max(timeout, s.startFloor()), cancel)
+	l.clock = newStartClock(timeout, s.startFloor(), cancel)
 	defer l.clock.pause()
 	defer context.AfterFunc(s.ctx, func() { cancel(nil) })() // a cancelled session ends its start too
 	if err := s.recordLaunch(ctx, l); err != nil {
@@ -80,8 +80,13 @@ func (s *Session) firstTurn(ctx context.Context, l launch, prompt string, timeou
 	}
 }
 
-func errInitTimeout(d time.Duration) error {
-	return Errorf(Timeout, "the CLI did not start within %s (sessionInitTimeoutMs, and at least "+streamCloseTimeout+")", d)
+// errInitTimeout names whichever of the two was longer.
+func errInitTimeout(timeout, floor time.Duration) error {
+	source := "sessionInitTimeoutMs"
+	if floor > timeout {
+		source = streamCloseTimeout
+	}
+	return Errorf(Timeout, "the CLI did not start within %s (%s)", max(timeout, floor), source)
 }
 
 // launchChecked starts a process and checks its gate; where an administrator's

@@ -15,8 +15,9 @@ type startClock struct {
 	timer   *time.Timer
 }
 
-func newStartClock(timeout time.Duration, end context.CancelCauseFunc) *startClock {
-	return &startClock{timeout, time.AfterFunc(timeout, func() { end(errInitTimeout(timeout)) })}
+func newStartClock(timeout, floor time.Duration, end context.CancelCauseFunc) *startClock {
+	longer := max(timeout, floor)
+	return &startClock{longer, time.AfterFunc(longer, func() { end(errInitTimeout(timeout, floor)) })}
 }
 
 // pause stops the clock.
