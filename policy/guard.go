@@ -25,7 +25,7 @@ func watch[T any](ctx context.Context, g *guard, deadline, grace time.Duration, 
 	defer cancel()
 	done := make(chan T, 1)
 	var left atomic.Bool // whoever comes second settles the count
-	g.start(func() { // nobody need receive
+	g.start(func() {     // nobody need receive
 		done <- work(ctx)
 		if left.Swap(true) {
 			g.stuck.Add(-1)
