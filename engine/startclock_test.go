@@ -48,7 +48,7 @@ func TestStartClockNamesWhatHolds(t *testing.T) {
 			if ctx.Err() != nil {
 				t.Fatal("ended early")
 			}
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			synctest.Wait()
 			if cause := context.Cause(ctx); cause == nil || !strings.Contains(cause.Error(), want) {
 				t.Errorf("cause %v, want %q", cause, want)
