@@ -86,7 +86,7 @@ func TestFullStore(t *testing.T) {
 			if _, err := s.Prompt(t.Context(), engine.ReplyParams{Prompt: "more"}); err != nil {
 				t.Fatalf("reply with room again: %v", err)
 			}
-			h.settled(s)
+			h.recorded(s, m)
 			if count(s, event.ToolResult, "AGAIN") != 1 {
 				t.Errorf("with room again the call does not run:\n%s", dump(s))
 			}

@@ -21,7 +21,7 @@ func crashed(t *testing.T, state string, m *memoryStore, change func(*engine.Sta
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.settled(s)
+	h.recorded(s, m)
 	p := engine.ResumeParams{SessionID: s.ID(), Token: s.ResumeToken(), Reply: engine.ReplyParams{Prompt: "go on"}}
 	p.Options.Cwd = h.dir
 	m.crash()
@@ -38,7 +38,7 @@ func TestResumeContinuesTheHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info := h.settled(s)
+	info := h.recorded(s, m)
 	if info.TotalTurns != 2*before.TotalTurns || !info.CreatedAt.Equal(first.Created) {
 		t.Errorf("%d turns since %s, want %d since %s", info.TotalTurns, info.CreatedAt, 2*before.TotalTurns, first.Created)
 	}

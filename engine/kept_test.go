@@ -144,7 +144,7 @@ func TestKeptStates(t *testing.T) {
 			m := newMemoryStore()
 			h := newHarness(t, scenario, storing(m, nil))
 			s := h.mustStart()
-			before := h.settled(s)
+			before := h.recorded(s, m)
 			c.do(h, s, m)
 			kept := nextServer(t, h, m, scenario, nil).mustFind(s.ID())
 			i := kept.Info()

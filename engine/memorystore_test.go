@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gatehouse-mcp/gatehouse/engine"
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 )
 
@@ -232,4 +233,15 @@ func (m *memoryStore) failingAfter(n int) {
 		}
 		return nil
 	}
+}
+
+// recorded is settled, and the store knows too: the record is written a moment later.
+func (h harness) recorded(s *engine.Session, m *memoryStore) engine.Info {
+	h.t.Helper()
+	info := h.settled(s)
+	h.until(s, "record of the turn's end", func() bool {
+		r, err := m.Session(s.ID())
+		return err == nil && r.State == info.State.String() && r.Turns == info.TotalTurns
+	})
+	return info
 }

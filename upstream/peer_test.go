@@ -62,7 +62,7 @@ func staged(t *testing.T, dial func(context.Context) (remote, error)) (*Server, 
 }
 
 func TestBackoff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		var at []time.Duration
 		began := time.Now()
 		var last *actor
@@ -105,7 +105,7 @@ func TestBackoff(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		starts := 0
 		var last *actor
 		_, p := staged(t, func(context.Context) (remote, error) {
@@ -140,7 +140,7 @@ func TestIdle(t *testing.T) {
 }
 
 func TestCallsWhileDown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		var works atomic.Bool
 		_, p := staged(t, func(context.Context) (remote, error) {
 			time.Sleep(time.Second)
@@ -172,7 +172,7 @@ func TestCallsWhileDown(t *testing.T) {
 }
 
 func TestHold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		s, _ := staged(t, func(ctx context.Context) (remote, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -190,7 +190,7 @@ func TestHold(t *testing.T) {
 }
 
 func TestListsAreFew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		a := newActor()
 		_, p := staged(t, func(context.Context) (remote, error) { return a, nil })
 		p.enter()
@@ -210,7 +210,7 @@ func TestListsAreFew(t *testing.T) {
 }
 
 func TestMeter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		m := meter{window: time.Second, most: 100}
 		for i := range 300 {
 			if _, ok := m.take(1); ok != (i < 100) {
