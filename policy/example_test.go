@@ -50,7 +50,7 @@ func ExampleLoad() {
 			fmt.Println(err)
 			return
 		}
-		session := permission.Session{Cwd: "/work/project", Roots: []string{"/work/project"}, Mode: "default"}
+		session := permission.Session{Cwd: "/home/me/project", Roots: []string{"/home/me/project"}, Mode: "default"}
 		d, err := set.Decide(context.Background(), permission.Request{Tool: "Bash", Input: input, Session: session})
 		fmt.Println(d.Effect, d.Rule, err)
 	}

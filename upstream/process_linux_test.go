@@ -50,7 +50,7 @@ func startChild() {
 // What a Gatehouse that is killed leaves of its servers is known to the next one.
 func TestSweepAfterACrash(t *testing.T) {
 	if _, err := exec.LookPath("sleep"); err != nil {
-		t.Skip("needs sleep")
+		t.Skip("this system has no program sleep, which the crashing server starts as a child to be swept")
 	}
 	folder := t.TempDir()
 	crashing := exec.Command(os.Args[0], "be-crashing", folder)

@@ -82,7 +82,7 @@ func (w toolWorld) audited(t *testing.T, config string) string {
 func (w toolWorld) watched(t *testing.T) (cli, seen string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("sh stands before the CLI")
+		t.Skip("Windows has no sh, whose script notes the CLI's environment and arguments here")
 	}
 	folder := t.TempDir()
 	cli, seen = filepath.Join(folder, "claude"), filepath.Join(folder, "seen.txt")

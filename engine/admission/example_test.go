@@ -12,7 +12,7 @@ import (
 func ExampleAllow() {
 	d := admission.Allow(admission.Start, admission.Reply)
 	for _, r := range []admission.Request{
-		{Action: admission.Start, Cwd: "/work/project", CwdInsideRoots: true},
+		{Action: admission.Start, Cwd: "/home/me/project", CwdInsideRoots: true},
 		{Action: admission.Start, Cwd: "/etc"},
 		{Action: admission.Answer},
 	} {

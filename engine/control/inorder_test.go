@@ -43,6 +43,16 @@ func (r *replies) of(id string) (context.Context, func(any, error)) {
 	return r.ctx[id], r.more[id]
 }
 
+// endsQuietly ends the stream and looks for answers that nobody took.
+func endsQuietly(t *testing.T, p pipe, ended <-chan error) {
+	t.Helper()
+	close(p.in)
+	<-ended
+	if len(p.out) != 0 {
+		t.Errorf("answered again: %s", <-p.out)
+	}
+}
+
 // serveInOrder serves with a handler that takes messages in order; others are echoed.
 func serveInOrder(t *testing.T, ordered func(context.Context, Request, func(any, error)) bool) (pipe, handler, *Conn, chan error) {
 	t.Helper()
@@ -93,11 +103,7 @@ func TestOneReplyOnly(t *testing.T) {
 		t.Errorf("answer = %s", got)
 	}
 	<-ctx.Done()
-	close(p.in)
-	<-ended
-	if len(p.out) != 0 {
-		t.Errorf("answered again: %s", <-p.out)
-	}
+	endsQuietly(t, p, ended)
 }
 
 func TestWithdrawnMessageGetsNoAnswer(t *testing.T) {
@@ -161,11 +167,7 @@ func TestMessagesThatFail(t *testing.T) {
 			if got := read(t, p); !strings.Contains(got, c.want) {
 				t.Errorf("answer = %s, want %s", got, c.want)
 			}
-			close(p.in)
-			<-ended
-			if len(p.out) != 0 {
-				t.Errorf("answered again: %s", <-p.out)
-			}
+			endsQuietly(t, p, ended)
 		})
 	}
 }
