@@ -19,9 +19,10 @@
 // what earlier runs left in the store (ends by itself); for each CLI process one
 // pump that reads it and one watcher that reports its end (both end with the
 // process), and one goroutine a control request (ends with its handler); for each
-// tool server a process speaks to, one while messages of the server wait for it. Work
-// of a session takes its context from the Engine, never from the call that
-// asked for it.
+// tool server a process speaks to, one while messages of the server wait for it; and
+// workers that judge and cover calls of tools in this process (they end when they had
+// nothing to do for a second, with the process, or with Close). Work of a session takes
+// its context from the Engine, never from the call that asked for it.
 package engine
 
 import (

@@ -122,7 +122,8 @@ func toolServer(name string) string {
 }
 
 // takeServers decides once which tool servers of this process and which of the
-// owner's servers the session is handed, and tells. A server that cannot be read or is refused never fails a start.
+// owner's servers the session is handed, and tells. A server that cannot be read or
+// is refused never fails a start.
 func (s *Session) takeServers(ctx context.Context) {
 	if s.params.StrictMcpConfig {
 		return

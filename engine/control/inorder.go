@@ -43,10 +43,10 @@ func (c *Conn) offer(ctx context.Context, r Request, reply func(any, error)) (ta
 	return c.handler.HandleInOrder(ctx, r, reply)
 }
 
-// reply answers a request once. The line is written by a goroutine of its own, which
-// ends when it is written: the reader must not wait for a peer that waits for the
-// reader, and no server for a peer that does not read. Until then the request counts
-// as under way.
+// reply answers a request once. The line is written beside the caller, by a worker
+// that ends with Serve at the latest: the reader must not wait for a peer that waits
+// for the reader, and no server for a peer that does not read. Until it is written the
+// request counts as under way.
 func (c *Conn) reply(ctx context.Context, handlers *sync.WaitGroup, r Request, entry *serving, body any, err error) {
 	c.mu.Lock()
 	wanted := !c.closed && c.serving[r.ID] == entry
