@@ -38,12 +38,13 @@ func (p *process) setServers(id string, c control) {
 		}
 	}
 	p.mu.Unlock()
+	// Before the losses: a turn they end would else be over before this answer.
+	p.respond(id, map[string]any{"added": added, "removed": removed, "errors": map[string]any{}})
 	for _, id := range lost {
 		if q := p.take(id); q != nil {
 			q.deliver(answer{err: &rpcError{Code: -32000, Message: "Connection closed"}})
 		}
 	}
-	p.respond(id, map[string]any{"added": added, "removed": removed, "errors": map[string]any{}})
 	for _, s := range come {
 		go p.handshake(context.Background(), s) // ends with the answers, their timeout or the process
 	}
