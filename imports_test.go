@@ -65,6 +65,10 @@ var rooms = map[string]room{
 		ours:    []string{"engine", "engine/event", "engine/permission", "internal/rawjson", "internal/spelling"},
 		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
+	"engine/mpmserver": {
+		ours:    []string{"engine", "engine/event", "engine/mcpserver", "internal/rawjson"},
+		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
+	},
 	"engine/inproc": {ours: []string{"internal/workers"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"}},
 	"upstream": {
 		ours:    []string{"engine/cli", "engine/inproc", "internal/private", "internal/rawjson", "internal/regular", "internal/unseen"},
@@ -104,7 +108,7 @@ var rooms = map[string]room{
 	"examples/plugins/ticket-required":    {ours: []string{"plugins/pdk"}},
 	"cmd/gatehouse": {
 		ours: []string{
-			"upstream", "engine/inproc", "engine", "engine/admission", "engine/audit", "engine/cli", "engine/journal", "guard", "internal/instance", "internal/lineage", "internal/private", "internal/rawjson", "internal/strays", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver",
+			"upstream", "engine/inproc", "engine", "engine/admission", "engine/audit", "engine/cli", "engine/journal", "guard", "internal/instance", "internal/lineage", "internal/private", "internal/rawjson", "internal/strays", "engine/cli/fakeapi", "engine/cli/script", "engine/event", "engine/mcpserver", "engine/mpmserver",
 			"engine/permission", "filter", "internal/regular", "internal/spelling", "internal/unseen", "engine/door", "internal/watch", "policy", "plugins", "plugins/module", "plugins/pdk", "policy/author", "policy/bundle", "policy/corpus", "policy/decisionlog", "policy/facts", "redact",
 		},
 		outside: []string{"github.com/BurntSushi/toml"},

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -87,6 +89,7 @@ func (s *Session) finish(p *process) {
 	s.work.Wait()
 	s.putSlot() // of a turn that took its slot in the meantime
 	s.tellUnfinished()
+	s.tellCancelled()
 	s.unobserve()
 	s.recordEnd()
 	s.keepEnd()
@@ -108,6 +111,18 @@ func (s *Session) tellUnfinished() {
 	if cutOff && s.keeping.place.Load() != nil {
 		s.endTurn(event.Error, s.failure(Internal, endedWithServer+"; send a reply to go on"), turnFailed)
 	}
+}
+
+// tellCancelled ends the turn that the cancel cut off for those who wait for it.
+func (s *Session) tellCancelled() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	why := &Error{Code: CancelledCode, Message: cmp.Or(s.cancelReason, "session was cancelled")}
+	r := Result{
+		SessionID: s.id, Result: why.Error(), IsError: true, Code: CancelledCode, ErrorType: SessionError,
+		SessionTotalTurns: s.info.TotalTurns, SessionTotalCostUSD: s.info.TotalCostUSD, PermissionDenials: json.RawMessage("[]"),
+	}
+	s.working.endLocked(r)
 }
 
 func (s *Session) current() *process {

@@ -19,8 +19,9 @@ import (
 func (s *Session) startError(ctx context.Context, p *process, err error) error {
 	p.stop()
 	if typed, ok := errors.AsType[*Error](context.Cause(ctx)); ok {
-		typed.Message += s.stderrTail(p)
-		return typed
+		told := *typed // others may hold it
+		told.Message += s.stderrTail(p)
+		return &told
 	}
 	if ctx.Err() != nil {
 		return Errorf(CancelledCode, "start was cancelled: %w", context.Cause(ctx))
@@ -78,13 +79,17 @@ func (s *Session) processEnded(p *process, cause error) {
 // resend gives a prompt to a new process: the warm one ended before it began the
 // turn, so nothing is done twice.
 func (s *Session) resend(prompt string) {
+	t := s.turnUnderWay()
+	err := t.again()
+	if err != nil {
+		t.fail(err)
+		return
+	}
 	l, err := s.resumption()
 	if err == nil {
-		err = s.firstTurn(s.ctx, l, prompt, DefaultInitTimeout)
+		err = t.run(l, prompt, DefaultInitTimeout)
 	}
-	if err != nil {
-		s.fail(err)
-	}
+	t.fail(err)
 }
 
 // tellLeft tells that processes of the session live on although it ended them. The
@@ -99,7 +104,7 @@ func (s *Session) failure(code Code, message string) Result {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Result{
-		SessionID: s.id, Result: (&Error{Code: code, Message: message}).Error(), IsError: true,
+		SessionID: s.id, Result: (&Error{Code: code, Message: message}).Error(), IsError: true, Code: code, ErrorType: SessionError,
 		DurationMS:        time.Since(s.turnStarted).Milliseconds(),
 		SessionTotalTurns: s.info.TotalTurns, SessionTotalCostUSD: s.info.TotalCostUSD,
 		PermissionDenials: json.RawMessage("[]"),
@@ -122,7 +127,8 @@ func (s *Session) fail(err error) {
 func (s *Session) gotSlot() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hasSlot = true
+	s.hasSlot, s.queued = true, false
+	s.working.startClockLocked()
 }
 
 func (s *Session) putSlot() {

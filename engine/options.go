@@ -81,6 +81,8 @@ type Options struct {
 	MaxConcurrent      int           // running turns; 0 = 5
 	TurnTimeout        time.Duration // 0 = 4 h
 	IdleTTL            time.Duration // 0 = 30 min
+	SweepEvery         time.Duration // how often what is idle or over its limit is looked for; 0 = 5 s
+	BypassTTL          time.Duration // how long Engine.Configure enables the mode bypassPermissions; 0 = 15 min
 	MaxPending         int           // open questions a session; 0 = 64
 	MaxQuestions       int           // questions a session may put in a minute; 0 = 30, < 0 = no limit
 	MaxDenials         int           // denials in one turn before it is interrupted; 0 = 20, < 0 = no limit

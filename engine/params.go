@@ -19,6 +19,14 @@ type StartParams struct {
 	PersistSession     *bool         `json:"persistSession,omitempty"` // nil = true
 	SessionInitTimeout time.Duration `json:"-"`                        // sessionInitTimeoutMs; 0 = 10 s
 	PermissionTimeout  time.Duration `json:"-"`                        // permissionRequestTimeoutMs; 0 = Options.ApprovalTimeout
+	TurnTimeout        time.Duration `json:"-"`                        // of the first turn, from its slot on; 0 = none but Options.TurnTimeout
+
+	// PermissionMode is default (also empty), acceptEdits, plan, dontAsk, delegate or
+	// bypassPermissions. It is policy input; of the CLI it changes nothing but plan mode.
+	PermissionMode string `json:"permissionMode,omitempty"`
+
+	NoHooks   bool `json:"noHooks,omitempty"`   // policy input: hooks of others never run here anyway
+	NoTickets bool `json:"noTickets,omitempty"` // policy input, and CLAUDE_MPM_NO_TICKETS=1 for the CLI
 
 	MaxTurns        int             `json:"maxTurns,omitempty"`     // 0 = no limit
 	MaxBudgetUSD    float64         `json:"maxBudgetUsd,omitempty"` // 0 = no limit
@@ -57,6 +65,7 @@ type ReplyParams struct {
 	Fork               bool
 	SessionInitTimeout time.Duration // 0 = 10 s; forks only
 	PermissionTimeout  time.Duration // 0 = as before
+	TurnTimeout        time.Duration // of this turn, from its slot on; 0 = none but Options.TurnTimeout
 
 	// Raw is as [StartParams.Raw].
 	Raw map[string]json.RawMessage
@@ -149,6 +158,9 @@ type Result struct {
 	SessionTotalCostUSD float64         `json:"sessionTotalCostUsd"`
 	StopReason          *string         `json:"stopReason"`
 	ErrorSubtype        string          `json:"errorSubtype,omitempty"`
+	ErrorType           ErrorType       `json:"errorType,omitempty"`  // of a failed turn
+	RetryAfter          int             `json:"retryAfter,omitempty"` // seconds, with RateLimitError
+	Code                Code            `json:"code,omitempty"`       // of a turn that ended outside the CLI
 	StructuredOutput    json.RawMessage `json:"structuredOutput,omitempty"`
 	Usage               json.RawMessage `json:"usage,omitempty"`
 	ModelUsage          json.RawMessage `json:"modelUsage,omitempty"`
@@ -177,4 +189,7 @@ type Info struct {
 	Warnings        []string    // parameters that will not do what they say, such as unknown tool names
 	Params          StartParams // as admitted; texts are redacted
 	ParentID        string
+	Queued          bool   // the turn waits for one of Options.MaxConcurrent
+	Prompts         int    // turns that have ended, however they did
+	LastOutput      string // the model's words in the last turn that ended, redacted, at most 64 KiB; older sessions: its result
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 )
@@ -11,6 +12,15 @@ import (
 // works on it. It returns at once; a fork returns when the CLI has told of it.
 // Codes: SESSION_BUSY, CANCELLED, PERMISSION_DENIED, INVALID_ARGUMENT.
 func (s *Session) Prompt(ctx context.Context, p ReplyParams) (*Session, error) {
+	t, err := s.reply(ctx, p, false)
+	if err != nil {
+		return nil, err
+	}
+	return t.session, nil
+}
+
+// reply is Prompt; detached: a fork does not wait for the CLI either.
+func (s *Session) reply(ctx context.Context, p ReplyParams, detached bool) (*Turn, error) {
 	if err := validatePrompt(p.Prompt); err != nil {
 		return nil, err
 	}
@@ -32,14 +42,15 @@ func (s *Session) Prompt(ctx context.Context, p ReplyParams) (*Session, error) {
 	}
 	s.touch()
 	if p.Fork {
-		return s.fork(ctx, p)
+		return s.fork(ctx, p, detached)
 	}
 	if s.current() == nil {
 		if err := s.engine.procs.room(); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.update(prompted); err != nil {
+	t, err := s.beginReply(p.TurnTimeout)
+	if err != nil {
 		return nil, err
 	}
 	if p.PermissionTimeout > 0 {
@@ -47,23 +58,39 @@ func (s *Session) Prompt(ctx context.Context, p ReplyParams) (*Session, error) {
 		s.approvalTTL = p.PermissionTimeout
 		s.mu.Unlock()
 	}
-	s.work.Go(func() { s.nextTurn(p.Prompt) }) // ends when the turn has started or the session ends
-	return s, nil
+	s.work.Go(func() { s.nextTurn(t, p.Prompt) }) // ends when the turn has started or the session ends
+	return t, nil
+}
+
+// beginReply begins the turn of a reply.
+func (s *Session) beginReply(limit time.Duration) (*Turn, error) {
+	s.mu.Lock()
+	err := s.updateLocked(prompted)
+	if err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	t := s.newTurn(s.busyFrom)
+	t.limit, s.working = limit, t
+	s.mu.Unlock()
+	s.keepState()
+	return t, nil
 }
 
 // nextTurn waits for a slot and hands the prompt to the running process, or to
 // a new one that resumes the session.
-func (s *Session) nextTurn(prompt string) {
-	if s.engine.slots.wait(s.ctx) != nil {
-		return
+func (s *Session) nextTurn(t *Turn, prompt string) {
+	defer t.end(nil)
+	err := t.waitForSlot()
+	if err == nil {
+		err = s.sendTurn(t, prompt)
 	}
-	s.gotSlot()
-	if err := s.sendTurn(prompt); err != nil {
-		s.fail(err)
+	if err != nil && s.ctx.Err() == nil {
+		t.fail(err)
 	}
 }
 
-func (s *Session) sendTurn(prompt string) error {
+func (s *Session) sendTurn(t *Turn, prompt string) error {
 	s.launching.Lock() // nobody ends the warm process meanwhile
 	s.mu.Lock()
 	p := s.proc
@@ -79,7 +106,7 @@ func (s *Session) sendTurn(prompt string) error {
 		if err != nil {
 			p.cli.Stop() // it does not read any more
 		}
-		return nil
+		return t.handedOver()
 	}
 	s.launching.Unlock()
 	if p != nil {
@@ -89,7 +116,7 @@ func (s *Session) sendTurn(prompt string) error {
 	if err != nil {
 		return err
 	}
-	return s.firstTurn(s.ctx, l, prompt, DefaultInitTimeout)
+	return t.run(l, prompt, DefaultInitTimeout)
 }
 
 // resumption says how to go on after the process has ended.
@@ -106,7 +133,7 @@ func (s *Session) resumption() (launch, error) {
 }
 
 // fork starts a copy of the session under an id of its own.
-func (s *Session) fork(ctx context.Context, p ReplyParams) (*Session, error) {
+func (s *Session) fork(ctx context.Context, p ReplyParams, detached bool) (*Turn, error) {
 	s.mu.Lock()
 	state, started := s.state, s.started
 	s.mu.Unlock()
@@ -139,8 +166,6 @@ func (s *Session) fork(ctx context.Context, p ReplyParams) (*Session, error) {
 	s.mu.Lock()
 	f.rules.deny = slices.Clone(s.rules.deny) // what answers forbade stays so
 	s.mu.Unlock()
-	if err := f.begin(ctx, launch{resume: s.id, fork: true}, p.Prompt, p.SessionInitTimeout, leave); err != nil {
-		return nil, err
-	}
-	return f, nil
+	f.working.limit = p.TurnTimeout
+	return f.begin(ctx, launch{resume: s.id, fork: true}, firstPrompt{p.Prompt, p.SessionInitTimeout, detached}, leave)
 }

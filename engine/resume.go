@@ -92,7 +92,8 @@ func (e *Engine) Resume(ctx context.Context, p ResumeParams) (_ *Session, err er
 	if err := e.checkExecutable(ctx, s.executable()); err != nil {
 		return nil, err
 	}
-	err = s.begin(ctx, launch{resume: c.Session, at: p.At, fork: p.Reply.Fork}, p.Reply.Prompt, p.Reply.SessionInitTimeout, leave)
+	s.working.limit = p.Reply.TurnTimeout
+	_, err = s.begin(ctx, launch{resume: c.Session, at: p.At, fork: p.Reply.Fork}, firstPrompt{p.Reply.Prompt, p.Reply.SessionInitTimeout, false}, leave)
 	if err != nil {
 		return nil, unknownTranscript(p.SessionID, err)
 	}

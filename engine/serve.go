@@ -76,7 +76,20 @@ func (s *Session) firstTurn(ctx context.Context, l launch, prompt string, timeou
 	case <-p.pumped:
 		return s.startError(ctx, p, nil)
 	case <-ctx.Done():
+		if p.begun() {
+			return nil // it succeeded in that moment
+		}
 		return s.startError(ctx, p, context.Cause(ctx))
+	}
+}
+
+// begun reports whether the CLI has told of the session.
+func (p *process) begun() bool {
+	select {
+	case <-p.inited:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -82,6 +82,10 @@ type Session struct {
 	rules         sessionRules // added by answers
 	approvalTTL   time.Duration
 	turn          int
+	working       *Turn  // the newest; nil for a kept session
+	queued        bool   // the turn waits for a slot
+	prompts       int    // turns that have ended
+	lastOutput    string // see Info.LastOutput
 	toolCalls     int
 	denies        int
 	deniesInTurn  int
@@ -117,6 +121,7 @@ func (e *Engine) newSession(p StartParams, parent string) *Session {
 	}
 	s.ctx, s.end = context.WithCancelCause(e.ctx)
 	s.steady = context.WithoutCancel(s.ctx)
+	s.working = s.newTurn(0)
 	s.tellOrigin()
 	return s
 }
@@ -160,6 +165,7 @@ func (s *Session) updateLocked(t trigger) error {
 		if s.log != nil {
 			s.busyFrom, _ = s.log.Next()
 		}
+		s.working = s.ownTurn(s.busyFrom) // see beginReply
 	}
 	if next == Cancelled && s.state != Cancelled {
 		s.before = s.state
@@ -206,6 +212,7 @@ func (s *Session) Info() Info {
 	if i.Params.Cwd == "" {
 		i.Params.Cwd = s.cwd // the default is worth knowing
 	}
+	i.Queued, i.Prompts, i.LastOutput = s.queued, s.prompts, s.lastOutput
 	i.CreatedAt, i.LastActiveAt = s.created, s.touched
 	i.CancelledAt, i.CancelledReason, i.CancelledSource = s.cancelledTime, s.cancelReason, s.cancelSource
 	i.Tools, i.Warnings = slices.Clone(i.Tools), slices.Clone(i.Warnings)

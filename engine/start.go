@@ -18,7 +18,22 @@ import (
 // session, or at once when the turn has to queue for a free slot. ctx covers
 // the start only. Errors are *Error; a session that could not be started is
 // gone again.
-func (e *Engine) Start(ctx context.Context, p StartParams) (_ *Session, err error) {
+func (e *Engine) Start(ctx context.Context, p StartParams) (*Session, error) {
+	t, err := e.start(ctx, p, false)
+	if err != nil {
+		return nil, err
+	}
+	return t.session, nil
+}
+
+// Begin is Start that returns as soon as the session is admitted and there: it is
+// listed from then on, and how its start went is the result of the turn. ctx covers
+// the admission only.
+func (e *Engine) Begin(ctx context.Context, p StartParams) (*Turn, error) {
+	return e.start(ctx, p, true)
+}
+
+func (e *Engine) start(ctx context.Context, p StartParams, detached bool) (_ *Turn, err error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
@@ -50,10 +65,8 @@ func (e *Engine) Start(ctx context.Context, p StartParams) (_ *Session, err erro
 	if err := e.checkExecutable(ctx, s.executable()); err != nil {
 		return nil, err
 	}
-	if err := s.begin(ctx, launch{}, p.Prompt, p.SessionInitTimeout, leave); err != nil {
-		return nil, err
-	}
-	return s, nil
+	s.working.limit = p.TurnTimeout
+	return s.begin(ctx, launch{}, firstPrompt{p.Prompt, p.SessionInitTimeout, detached}, leave)
 }
 
 // startsPerCore are the starts that are looked at at once, for each core. A
@@ -70,51 +83,92 @@ func (e *Engine) enter(ctx context.Context) (leave func(), err error) {
 	return sync.OnceFunc(e.starts.put), nil
 }
 
+// firstPrompt is what a session begins with.
+type firstPrompt struct {
+	text     string
+	timeout  time.Duration // of the start of its process; 0 = DefaultInitTimeout
+	detached bool          // nobody waits for that start
+}
+
 // begin registers a new session and starts its first turn. ready is called when
 // nothing is left to do but to wait for a process.
-func (s *Session) begin(ctx context.Context, l launch, prompt string, timeout time.Duration, ready func()) error {
+func (s *Session) begin(ctx context.Context, l launch, p firstPrompt, ready func()) (*Turn, error) {
 	s.tellOrigin() // only now the folder and the caller are known
 	s.shown = s.covered(s.params)
 	if err := s.engine.room(s.id); err != nil {
 		s.end(err)
-		return err
+		return nil, err
 	}
-	if err := s.keep(ctx, l, prompt); err != nil {
+	if err := s.keep(ctx, l, p.text); err != nil {
 		s.end(err)
-		return err
+		return nil, err
 	}
 	if err := s.engine.join(s); err != nil {
 		s.unkeep()
 		s.end(err)
-		return err
+		return nil, err
 	}
 	s.observe()
 	s.origin = l
 	s.takeSnapshot()
 	s.takeServers(ctx)
-	if timeout <= 0 {
-		timeout = DefaultInitTimeout
+	if p.timeout <= 0 {
+		p.timeout = DefaultInitTimeout
 	}
 	ready()
-	if s.engine.slots.try() {
+	t := s.turnUnderWay()
+	free := s.engine.slots.try()
+	if free {
 		s.gotSlot()
-		if err := s.firstTurn(ctx, l, prompt, timeout); err != nil {
-			s.abandon(err)
-			return err
-		}
-		return nil
 	}
+	if free && !p.detached {
+		if err := s.runAttended(ctx, t, l, p); err != nil {
+			s.abandon(err)
+			return nil, err
+		}
+		return t, nil
+	}
+	if !free {
+		s.waiting()
+	}
+	s.work.Go(func() { s.runFirst(t, l, p, free) }) // ends when the turn has started or the session ends
+	return t, nil
+}
+
+// runAttended starts the first turn while the caller waits: the end of ctx is the
+// end of the start, too.
+func (s *Session) runAttended(ctx context.Context, t *Turn, l launch, p firstPrompt) error {
+	defer t.end(nil)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(t.ctx, func() { cancel(context.Cause(t.ctx)) })()
+	if err := s.firstTurn(ctx, l, p.text, p.timeout); err != nil {
+		return err
+	}
+	return t.handedOver()
+}
+
+// runFirst starts the first turn of a session for which nobody waits.
+func (s *Session) runFirst(t *Turn, l launch, p firstPrompt, hasSlot bool) {
+	defer t.end(nil)
+	var err error
+	if !hasSlot {
+		err = t.waitForSlot()
+	}
+	if err == nil {
+		err = t.run(l, p.text, p.timeout)
+	}
+	if err != nil && s.ctx.Err() == nil {
+		t.fail(err)
+	}
+}
+
+// waiting tells that the turn has to queue.
+func (s *Session) waiting() {
+	s.mu.Lock()
+	s.queued = true
+	s.mu.Unlock()
 	s.notice("queued", fmt.Sprintf("%d turns run already ([limits] max_concurrent); this one starts when one ends", s.engine.o.MaxConcurrent), nil)
-	s.work.Go(func() { // ends when the turn has started or the session ends
-		if s.engine.slots.wait(s.ctx) != nil {
-			return
-		}
-		s.gotSlot()
-		if err := s.firstTurn(s.ctx, l, prompt, timeout); err != nil {
-			s.fail(err)
-		}
-	})
-	return nil
 }
 
 // abandon takes a session back whose start failed: nobody has its id, or it is

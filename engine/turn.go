@@ -52,10 +52,14 @@ func (p *process) handleResult(fields map[string]json.RawMessage) {
 		StructuredOutput: f.StructuredOutput, Usage: f.Usage, ModelUsage: f.ModelUsage,
 		PermissionDenials: orEmptyList(f.PermissionDenials),
 	}
+	aborted := s.working.why()
 	s.mu.Unlock()
 	s.engine.spent.add(time.Now(), identity(s.caller), cost)
 	if f.Subtype != "success" {
 		r.ErrorSubtype = f.Subtype
+	}
+	if aborted != nil {
+		r.IsError, r.Code, r.Result = true, aborted.Code, aborted.Error()
 	}
 	if r.IsError {
 		r.Result += gitBashHint(r.Result)
@@ -104,6 +108,10 @@ func (s *Session) endTurn(kind event.Kind, r Result, t trigger) {
 		s.before, _ = s.before.after(t)
 	}
 	err := s.updateLocked(t)
+	s.prompts++
+	if s.state != Cancelled { // a cancel ends the turn when nothing of it is left
+		s.working.endLocked(shown)
+	}
 	s.mu.Unlock()
 	if err != nil {
 		s.engine.log.Warn("end of turn", "session", s.id, "error", err)

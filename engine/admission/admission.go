@@ -22,6 +22,9 @@ const (
 	Answer Action = "answer"
 	// Resume continues a session that is no longer kept, from the CLI's transcript.
 	Resume Action = "resume"
+	// Configure changes the engine itself; Parameters has "action": "enable_bypass",
+	// "disable_bypass" or "get_config".
+	Configure Action = "configure"
 	// McpServer hands one MCP server of the owner's own settings to a session. A
 	// refusal leaves the server out; the session starts without it.
 	McpServer Action = "mcp_server"

@@ -34,8 +34,14 @@ var schemas embed.FS
 
 // Options configures a server. The zero value works.
 type Options struct {
-	Version string       // told to clients; empty: "dev"
-	Logger  *slog.Logger // nil: discards
+	Name    string // told to clients; empty: "gatehouse"
+	Version string // told to clients; empty: "dev"
+
+	Without   bool         // leave the claude_code tools out
+	Sync      bool         // claude_code and claude_code_reply answer when the turn has ended, and permissionMode is dontAsk where none is given
+	Configure bool         // offer claude_code_configure
+	Further   []Tool       // of other families
+	Logger    *slog.Logger // nil: discards
 }
 
 // server carries what the tools share. Everything is fixed before it serves.

@@ -115,7 +115,7 @@ type Session struct {
 	Roots           []string // absolute, links resolved; Cwd lies in one of them
 	AdditionalDirs  []string // further folders the caller was granted, absolute, resolved
 	Trusted         bool     // the folder's own settings are loaded live
-	Mode            string   // "default", "acceptEdits" or "plan"
+	Mode            string   // "default", "acceptEdits", "plan", "dontAsk", "delegate" or "bypassPermissions"
 	AllowedTools    []string // the caller's list, as written
 	DisallowedTools []string
 	Model           string
@@ -136,6 +136,8 @@ type Session struct {
 	Taint           []string       // "key:value" of the labels of calls that were let through, sorted, at most [MaxTaint]
 	SandboxOn       bool           // the CLI's sandbox was asked for
 	McpServers      []string       // names of the MCP servers it was given, as its tools spell them, sorted; nil = not known
+	NoHooks         bool           // the caller wants no hooks but the gate's
+	NoTickets       bool           // the caller wants no tickets written
 	InprocServers   []string       // names of the tool servers of this process it was given, sorted; among McpServers too
 }
 
