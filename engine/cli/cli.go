@@ -87,6 +87,8 @@ type Process struct {
 	writeTimeout time.Duration
 	closeOnce    sync.Once
 	stopOnce     sync.Once
+	hurryOnce    sync.Once
+	hurry        chan struct{} // closed: a stop skips what is slow
 	done         chan struct{} // closed when the process has ended
 	stopped      chan struct{} // closed when Stop is through
 	left         error         // valid after stopped
@@ -143,7 +145,7 @@ func newProcess(c Command) *Process {
 	marks := []string{MarkerEnv + "=" + c.Marker, RunEnv + "=" + run}
 	p := &Process{
 		maxLine: c.MaxLine, registry: c.Registry, writeTimeout: writeTimeout,
-		done: make(chan struct{}), stopped: make(chan struct{}), drained: make(chan struct{}),
+		done: make(chan struct{}), stopped: make(chan struct{}), drained: make(chan struct{}), hurry: make(chan struct{}),
 		stderr: ring{cover: c.Stderr},
 		entry:  Entry{Boot: bootID(), Session: c.Marker, Run: run},
 		family: &family{marks: append(slices.Clip(marks), brandMark(lineage.Brand(run)))},

@@ -14,6 +14,7 @@ const (
 	afterStdin  = 2 * time.Second // the CLI writes its transcript at end of input
 	afterSIGINT = 1500 * time.Millisecond
 	afterTERM   = 1500 * time.Millisecond
+	afterHaste  = time.Second // after SIGTERM, where somebody is in a hurry
 )
 
 // Stop ends the process and everything it started: close stdin, SIGINT, SIGTERM
@@ -25,6 +26,15 @@ func (p *Process) Stop() error {
 	<-p.stopped
 	return p.left
 }
+
+// Hurry makes a Stop, whether under way or still to come, skip what is soft: SIGTERM
+// to the group at once, and SIGKILL to what is left a second later. It returns at once.
+func (p *Process) Hurry() {
+	p.hurryOnce.Do(func() { close(p.hurry) })
+}
+
+// Hurried reports whether Hurry was called.
+func (p *Process) Hurried() bool { return isClosed(p.hurry) }
 
 // Kill is Stop without the ladder: the process does not get to do another thing.
 func (p *Process) Kill() error {
@@ -54,7 +64,7 @@ func (p *Process) end(steps func()) {
 	}
 	p.killGroup()
 	_, err := system.sweep(p.family)
-	if !p.ended(sweepFor) && err == nil {
+	if !p.ended(sweepFor, nil) && err == nil {
 		err = fmt.Errorf("%w: pid %d was killed and has not ended", ErrLeft, p.PID())
 	}
 	p.begun()
@@ -82,6 +92,7 @@ func (p *Process) look() {
 
 func (p *Process) climb() {
 	ladder{
+		hurry:     p.hurry,
 		ended:     p.ended,
 		stdin:     func() { go p.CloseStdin() }, // where writes have no deadline it waits for one under way
 		interrupt: p.signalInterrupt,
@@ -91,7 +102,8 @@ func (p *Process) climb() {
 
 // ladder is the soft steps of a stop.
 type ladder struct {
-	ended                       func(time.Duration) bool // within that time
+	hurry                       <-chan struct{}                           // closed: straight to the last one
+	ended                       func(time.Duration, <-chan struct{}) bool // within that time, or before the channel is closed
 	stdin, interrupt, terminate func()
 }
 
@@ -103,22 +115,41 @@ func (l ladder) climb() {
 	}{
 		{l.stdin, afterStdin},
 		{l.interrupt, afterSIGINT},
-		{l.terminate, afterTERM},
 	} {
+		if isClosed(l.hurry) {
+			break
+		}
 		step.do()
-		if l.ended(step.wait) {
+		if l.ended(step.wait, l.hurry) {
 			return
 		}
 	}
+	wait := afterTERM
+	if isClosed(l.hurry) {
+		wait = afterHaste
+	}
+	l.terminate()
+	l.ended(wait, nil)
 }
 
-func (p *Process) ended(wait time.Duration) bool {
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// ended waits that long, and no longer than until early is closed.
+func (p *Process) ended(wait time.Duration, early <-chan struct{}) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-p.done:
 		return true
 	case <-timer.C:
-		return false
+	case <-early:
 	}
+	return false
 }

@@ -41,6 +41,7 @@ type process struct {
 	mode       string
 	model      string
 	cost       float64
+	apiMS      int // of its turns so far
 	calls      int // tool_use ids given
 	messages   int // message ids given
 	nextTurn   int

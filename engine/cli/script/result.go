@@ -14,7 +14,10 @@ func (p *process) finish(a *actor, err error) {
 	}
 	t := a.t
 	r := p.success(t)
+	api, failedAPI := errors.AsType[errAPI](err)
 	switch {
+	case failedAPI:
+		api.fail(r)
 	case errors.Is(err, errAbortedTools), errors.Is(err, errDenyInterrupt):
 		p.interrupted(a, textInterrupted, r, "aborted_tools")
 	case errors.Is(err, errInterrupted):
@@ -34,7 +37,8 @@ func (p *process) finish(a *actor, err error) {
 	p.apply(t.override, r)
 	p.mu.Lock()
 	p.lastError = r["is_error"] == true
-	r["total_cost_usd"] = p.cost
+	p.apiMS += r["duration_api_ms"].(int)
+	r["total_cost_usd"], r["duration_api_ms"] = p.cost, p.apiMS // of the process so far
 	p.mu.Unlock()
 	p.send(p.frame(r))
 }
@@ -98,6 +102,9 @@ func (p *process) apply(o *Result, r map[string]any) {
 	}
 	if o.TerminalReason != "" {
 		r["terminal_reason"] = o.TerminalReason
+	}
+	if o.StopReason != "" {
+		r["stop_reason"] = o.StopReason
 	}
 	if o.APIErrorStatus != nil {
 		r["api_error_status"] = *o.APIErrorStatus

@@ -28,6 +28,7 @@ type Scenario struct {
 	MCP MCP `json:"mcp,omitzero"` // towards the host's in-process servers
 
 	ExitAtStart     *Exit            `json:"exit_at_start,omitempty"`       // before stdin is read
+	ExitBeforeInit  *Exit            `json:"exit_before_init,omitempty"`    // after the first user message
 	InitializeDelay int              `json:"initialize_delay_ms,omitempty"` // before the initialize answer
 	UnknownResume   bool             `json:"unknown_resume,omitempty"`      // --resume names no known session
 	SettingsDropped *SettingsDropped `json:"settings_dropped,omitempty"`

@@ -24,11 +24,13 @@ type Step struct {
 	Agent      *Agent    `json:"agent,omitempty"`    // a sub-agent
 	Result     *Result   `json:"result,omitempty"`   // overrides fields of this turn's result frame
 	APIRetry   *APIRetry `json:"api_retry,omitempty"`
-	Reveal     string    `json:"reveal,omitempty"` // a text block holding JSON: args, cwd, prompt, initialize, answer, mcp-config, instructions, env:NAME
+	APIError   *APIError `json:"api_error,omitempty"` // ends the turn
+	Reveal     string    `json:"reveal,omitempty"`    // a text block holding JSON: args, cwd, prompt, initialize, answer, mcp-config, instructions, env:NAME
 	SleepMS    int       `json:"sleep_ms,omitempty"`
 	Stderr     string    `json:"stderr,omitempty"`          // a line on stderr
 	Exit       *Exit     `json:"exit,omitempty"`            // in the middle of the turn
 	Interrupt  bool      `json:"wait_interrupt,omitempty"`  // blocks until the turn is interrupted or stdin ends
+	Silence    bool      `json:"silence,omitempty"`         // nothing more until the process is killed: an interrupt is answered and not obeyed
 	Raw        *string   `json:"raw,omitempty"`             // a line written as it is
 	Oversized  int       `json:"oversized_bytes,omitempty"` // a valid frame of about this many bytes
 	Unended    int       `json:"unended_bytes,omitempty"`   // this many bytes and no newline
@@ -38,6 +40,7 @@ type Step struct {
 	Frame       map[string]any `json:"frame,omitempty"`       // written with session_id and uuid added
 	Request     map[string]any `json:"request,omitempty"`     // a control_request; waits for the answer
 	Elicitation map[string]any `json:"elicitation,omitempty"` // fields of an elicitation request
+	RateLimit   *RateLimit     `json:"rate_limit,omitempty"`
 	MCPMessage  *MCPMessage    `json:"mcp_message,omitempty"`
 
 	MCPWait      *MCPWait `json:"mcp_wait,omitempty"`
@@ -104,16 +107,18 @@ type Result struct {
 	NumTurns         *int            `json:"num_turns,omitempty"`
 	TerminalReason   string          `json:"terminal_reason,omitempty"`
 	APIErrorStatus   *int            `json:"api_error_status,omitempty"`
+	StopReason       string          `json:"stop_reason,omitempty"`
 	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
 }
 
 // APIRetry is a system/api_retry frame.
 type APIRetry struct {
-	Attempt    int    `json:"attempt"`
-	MaxRetries int    `json:"max_retries"`
-	DelayMS    int    `json:"retry_delay_ms"`
-	Status     *int   `json:"error_status"`
-	Error      string `json:"error"`
+	Attempt    int     `json:"attempt"`
+	MaxRetries int     `json:"max_retries"`
+	DelayMS    float64 `json:"retry_delay_ms"` // the real CLI's have fractions
+	Status     *int    `json:"error_status"`   // nil: no answer of the API
+	Error      string  `json:"error"`          // rate_limit, overloaded, server_error, authentication_failed, unknown
+	Wait       bool    `json:"wait,omitempty"` // silent for the delay, as the real CLI is; else the script goes on at once
 }
 
 // Child is a real child process in a session of its own, to test sweeping.
@@ -128,7 +133,7 @@ func (s Step) count() int {
 		s.Text != "", s.Thinking != "", s.Partial != nil, s.Tool != nil, s.Parallel != nil, s.Agent != nil,
 		s.Result != nil, s.APIRetry != nil, s.Reveal != "", s.SleepMS > 0, s.Stderr != "", s.Exit != nil, s.Interrupt,
 		s.Raw != nil, s.Oversized > 0, s.Unended > 0, s.Flood > 0, s.SpawnChild != nil, s.Frame != nil, s.Request != nil,
-		s.Elicitation != nil, s.MCPMessage != nil, s.MCPWait != nil, s.MCPUntil != nil, s.MCPHandshake != "",
+		s.Elicitation != nil, s.APIError != nil, s.RateLimit != nil, s.Silence, s.MCPMessage != nil, s.MCPWait != nil, s.MCPUntil != nil, s.MCPHandshake != "",
 	} {
 		if set {
 			n++
@@ -158,6 +163,12 @@ func (s Step) validate(inAgent bool) error {
 		if err := t.validate(); err != nil {
 			return err
 		}
+	}
+	if s.APIError != nil {
+		if inAgent {
+			return errors.New("api_error: of the main thread only")
+		}
+		return s.APIError.validate()
 	}
 	if s.Agent == nil {
 		return nil

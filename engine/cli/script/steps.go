@@ -2,6 +2,7 @@ package script
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,7 +20,11 @@ func (p *process) step(a *actor, s Step) error {
 	case s.Result != nil:
 		a.t.override = s.Result
 	case s.APIRetry != nil:
-		p.system("api_retry", s.APIRetry.fields())
+		return p.retry(a, *s.APIRetry)
+	case s.APIError != nil:
+		return p.apiError(a, *s.APIError)
+	case s.Silence:
+		return p.await(context.Background(), nil)
 	case s.SleepMS > 0:
 		return p.sleep(a.t.ctx, s.SleepMS)
 	case s.Stderr != "":
@@ -119,6 +124,8 @@ func (p *process) misbehave(a *actor, s Step) error {
 		return p.request(a, s.Request)
 	case s.Elicitation != nil:
 		return p.request(a, s.Elicitation, "subtype", "elicitation")
+	case s.RateLimit != nil:
+		p.rateLimit(*s.RateLimit)
 	case s.MCPMessage != nil:
 		return p.mcpMessage(a, s.MCPMessage)
 	case s.MCPWait != nil:

@@ -107,6 +107,9 @@ var errBlocked = errors.New("prompt blocked by a hook")
 
 // begin runs the prompt's hooks and sends init.
 func (p *process) begin(a *actor) error {
+	if p.beforeInit() {
+		return errExit
+	}
 	if p.sc.NeverInit {
 		if err := p.await(context.Background(), p.gone); err != nil {
 			return err
