@@ -46,6 +46,7 @@ func (e *Engine) judgeAdmission(ctx context.Context, r admission.Request) (permi
 	r.Caller = callerOf(ctx)
 	r.Load = e.load(r.Caller)
 	r.RunningSessions = r.Load.Sessions
+	r.Bypass = admission.Bypass(e.bypassed())
 	said, err := e.annotateAdmission(ctx, r)
 	switch {
 	case errors.Is(err, errGivenUp):
@@ -57,6 +58,7 @@ func (e *Engine) judgeAdmission(ctx context.Context, r admission.Request) (permi
 	}
 	r.Annotations = said
 	d, err := e.askAdmission(ctx, r)
+	d, err = e.aboutBypass(r, d, err)
 	return boundAdmission(r.Action, d, said), err
 }
 

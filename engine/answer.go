@@ -272,7 +272,8 @@ func (s *Session) applyUpdates(raw json.RawMessage) error {
 	defer s.mu.Unlock()
 	mode, rules, err := updated(s.mode, s.rules, raw)
 	if err == nil {
-		s.mode, s.rules = mode, rules
+		s.setModeLocked(mode)
+		s.rules = rules
 	}
 	return err
 }

@@ -50,6 +50,8 @@ func (s *Session) unreachable(t permission.AskTerms) string {
 	switch want := max(t.Quorum, 1); {
 	case can >= want:
 		return ""
+	case len(s.engine.o.Approvers) == 0:
+		return "nobody can answer here"
 	case can == 0:
 		return fmt.Sprintf("an approval has to come from %s, and here only %s can answer", wanted(t), orNobody(s.engine.o.Approvers))
 	default:

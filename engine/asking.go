@@ -121,8 +121,9 @@ func (s *Session) close(id string) {
 	delete(s.actions, id)
 	if len(s.actions) == 0 && s.state == Waiting {
 		t := settled
-		if s.proc == nil || !s.proc.inTurn {
+		if (s.proc == nil || !s.proc.inTurn) && (s.working == nil || s.working.own || s.working.over) {
 			t = settledIdle
+			s.working.endLocked(Result{SessionID: s.id})
 		}
 		if err := s.updateLocked(t); err != nil {
 			s.engine.log.Warn("question settled", "session", s.id, "error", err)

@@ -41,6 +41,8 @@ func mustRecord(r admission.Request) bool {
 	switch r.Action {
 	case admission.Cancel, admission.List:
 		return false
+	case admission.Configure:
+		return textOf(r.Parameters["action"]) == enableBypass
 	case admission.Answer:
 		return r.Approval.Effect != "deny"
 	}
@@ -134,6 +136,9 @@ func (e *Engine) admissionRecord(ctx context.Context, s *Session, r admission.Re
 	}
 	if r.Action == admission.Answer {
 		rec.Detail = auditDetail(map[string]any{"effect": r.Approval.Effect, "approver": r.Approval.Approver, "tool": t.Tool})
+	}
+	if r.Action == admission.Configure {
+		rec.Detail = e.configureDetail(textOf(r.Parameters["action"]))
 	}
 	if s != nil {
 		s.stamp(&rec)

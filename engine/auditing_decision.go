@@ -198,7 +198,7 @@ func decidedBy(source string, d permission.Decision) *audit.By {
 		return &audit.By{Kind: "approver", Name: approverClient}
 	case source == "human":
 		return &audit.By{Kind: "approver", Name: approverHuman}
-	case source == "timeout" || source == "grant":
+	case source == "timeout" || source == "grant" || source == byBypass:
 		return &audit.By{Kind: source}
 	case source != "policy": // cancel, process, cli: the question was withdrawn
 		return &audit.By{Kind: "engine", Name: source}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +22,12 @@ const endedWithServer = "the server ended while a turn was under way"
 
 // unclosed reports whether somebody has to close the books of a session.
 func unclosed(r event.SessionRecord, k keptState) bool {
-	return busyName(r.State) || len(k.Open) > 0
+	return inTurn(r, k) || len(k.Open) > 0
+}
+
+// inTurn reports whether the end of a turn is not told yet.
+func inTurn(r event.SessionRecord, k keptState) bool {
+	return busyName(r.State) || k.Stopped != nil && k.Stopped.Cut
 }
 
 func busyName(state string) bool {
@@ -37,7 +43,7 @@ func (e *Engine) closeBooks(p *place, r event.SessionRecord) (event.SessionRecor
 	log := event.NewLog(e.o.MaxEventBytes, e.o.Redactors...)
 	log.Keep(p)
 	defer e.observeKept(log, r, k)()
-	busy := busyName(r.State)
+	busy := inTurn(r, k)
 	r, denied, err := e.tellEnd(log, p, r, k)
 	if err == nil {
 		err = log.Unsaved()
@@ -55,7 +61,7 @@ func (e *Engine) closeBooks(p *place, r event.SessionRecord) (event.SessionRecor
 // tellEnd appends what is missing to the log of a session's place and returns its
 // record as it is then, and the questions that were told as denied.
 func (e *Engine) tellEnd(log *event.Log, p *place, r event.SessionRecord, k keptState) (_ event.SessionRecord, denied []permissionRecord, _ error) {
-	busy := busyName(r.State)
+	busy, stop := inTurn(r, k), k.Stopped
 	f, err := lookBack(p, k, busy)
 	if err != nil {
 		return r, nil, err
@@ -71,18 +77,25 @@ func (e *Engine) tellEnd(log *event.Log, p *place, r event.SessionRecord, k kept
 		}
 	}
 	k.Open = nil
+	if stop != nil {
+		stop.Cut = false
+	}
 	if busy {
-		r.State = Failed.String()
+		k.Prompts++
+		if stop == nil {
+			r.State = Failed.String()
+		}
 		switch {
 		case f.end == nil:
-			if !f.noticed {
+			if !f.noticed && stop == nil {
 				add(event.Notice, map[string]any{"type": "restart", "message": endedWithServer + "; a reply continues the session"})
 			}
-			end := add(event.Error, endResult(r))
+			end := add(event.Error, endResult(r, stop))
 			k.Result = &end.ID
 		default: // it ended, only the record does not say so
 			k.Result = &f.end.ID
-			if f.end.Type == event.Result {
+			catchUpTotals(&r, f.end)
+			if f.end.Type == event.Result && stop == nil {
 				r.State = Idle.String()
 			}
 		}
@@ -101,10 +114,23 @@ func deniedByRestart(q openQuestion, input json.RawMessage) permissionRecord {
 	}
 }
 
-func endResult(r event.SessionRecord) Result {
-	message := &Error{Code: Internal, Message: endedWithServer + "; send a reply to go on"}
+// catchUpTotals takes over what an event tells of totals that a record does not.
+func catchUpTotals(r *event.SessionRecord, end *event.Event) {
+	var told Result
+	if json.Unmarshal(end.Data, &told) == nil {
+		r.Turns, r.CostUSD = max(r.Turns, told.SessionTotalTurns), max(r.CostUSD, told.SessionTotalCostUSD)
+	}
+}
+
+// endResult is the end of a turn that a server took with it; stop: which somebody had
+// stopped at that moment.
+func endResult(r event.SessionRecord, stop *keptStop) Result {
+	why := &Error{Code: Internal, Message: endedWithServer + "; send a reply to go on"}
+	if stop != nil {
+		why = &Error{Code: CancelledCode, Message: cmp.Or(stop.Reason, "session was stopped")}
+	}
 	return Result{
-		SessionID: r.ID, Result: message.Error(), IsError: true, PermissionDenials: json.RawMessage("[]"),
+		SessionID: r.ID, Result: why.Error(), IsError: true, Code: why.Code, ErrorType: SessionError, PermissionDenials: json.RawMessage("[]"),
 		SessionTotalTurns: r.Turns, SessionTotalCostUSD: r.CostUSD,
 	}
 }

@@ -21,7 +21,11 @@ func (s *Session) Cancel(ctx context.Context, reason, source string) error {
 	if s.keptOnly {
 		return s.cancelKept(reason, source)
 	}
-	if !s.cancel(reason, source) && !s.finalize() {
+	cancelled := s.cancel(reason, source) || s.finalize(reason, source)
+	if n := s.engine.successor(s); n != nil {
+		return n.Cancel(ctx, reason, source) // it was taken up in that moment
+	}
+	if !cancelled {
 		return Errorf(CancelledCode, "session was cancelled already")
 	}
 	s.keepState() // it may be for good only now
@@ -36,12 +40,16 @@ func (s *Session) Cancel(ctx context.Context, reason, source string) error {
 
 // finalize makes a cancel for good of one that nobody meant so; false when it
 // was for good before.
-func (s *Session) finalize() bool {
+func (s *Session) finalize(reason, source string) bool {
+	reason = s.redactText(event.SinkEvent, reason)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.final
-	s.final = true
-	return !before
+	if s.final {
+		return false
+	}
+	s.final, s.stopped = true, false
+	s.cancelReason, s.cancelSource, s.cancelledTime = reason, source, time.Now()
+	return true
 }
 
 // unfinished are the sources of cancels that nobody meant for good: such a
@@ -50,14 +58,19 @@ var unfinished = []string{"shutdown", "start", "idle"}
 
 // cancel changes the state and begins the stop; false when it was cancelled before.
 func (s *Session) cancel(reason, source string) bool {
+	return s.finishFor(reason, source, false)
+}
+
+// finishFor is cancel; stopped: as Stop does it.
+func (s *Session) finishFor(reason, source string, stopped bool) bool {
 	reason = s.redactText(event.SinkEvent, reason) // sessions are listed with it
 	s.mu.Lock()
 	if s.updateLocked(cancelled) != nil {
 		s.mu.Unlock()
 		return false
 	}
-	s.cancelReason, s.cancelSource, s.cancelledTime = reason, source, time.Now()
-	s.final = !slices.Contains(unfinished, source)
+	s.cancelReason, s.cancelSource, s.cancelledTime, s.stopped = reason, source, time.Now(), stopped
+	s.final = !stopped && !slices.Contains(unfinished, source)
 	p, final := s.proc, s.final
 	s.mu.Unlock()
 	s.keepState()
@@ -102,13 +115,17 @@ func (s *Session) finish(p *process) {
 	}
 }
 
-// tellUnfinished tells the end of a turn that a shutdown cut off, for those who
-// read the session later: to them it is one that failed, and can be continued.
+// tellUnfinished tells the end of a turn that a shutdown or a stop cut off, for those
+// who read the session later: to them it is one that failed, and can be continued.
 func (s *Session) tellUnfinished() {
 	s.mu.Lock()
 	cutOff := s.state == Cancelled && !s.final && !s.abandoned && s.before.Busy()
+	stopped, reason := s.stopped, s.cancelReason
 	s.mu.Unlock()
-	if cutOff && s.keeping.place.Load() != nil {
+	switch {
+	case cutOff && stopped:
+		s.endTurn(event.Error, s.failure(CancelledCode, cmp.Or(reason, "session was stopped")), turnFailed)
+	case cutOff && s.keeping.place.Load() != nil:
 		s.endTurn(event.Error, s.failure(Internal, endedWithServer+"; send a reply to go on"), turnFailed)
 	}
 }
@@ -118,10 +135,15 @@ func (s *Session) tellCancelled() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	why := &Error{Code: CancelledCode, Message: cmp.Or(s.cancelReason, "session was cancelled")}
-	r := Result{
-		SessionID: s.id, Result: why.Error(), IsError: true, Code: CancelledCode, ErrorType: SessionError,
-		SessionTotalTurns: s.info.TotalTurns, SessionTotalCostUSD: s.info.TotalCostUSD, PermissionDenials: json.RawMessage("[]"),
+	r := Result{PermissionDenials: json.RawMessage("[]")}
+	switch {
+	case s.before.Busy(): // cut off without a result
+		s.turnEndedLocked()
+	case s.info.Result != nil:
+		r = *s.info.Result // what it took is told, too
 	}
+	r.SessionID, r.Result, r.IsError, r.Code, r.ErrorType, r.RetryAfter = s.id, why.Error(), true, CancelledCode, SessionError, 0
+	r.SessionTotalTurns, r.SessionTotalCostUSD = s.info.TotalTurns, s.info.TotalCostUSD
 	s.working.endLocked(r)
 }
 

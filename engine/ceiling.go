@@ -15,6 +15,7 @@ import (
 func narrowed(signed, given StartParams, sources []string) (StartParams, error) {
 	c := ceiling{signed: signed, given: given, sources: sources, names: given.raw(), out: signed}
 	c.tools()
+	c.mode()
 	c.limits()
 	c.places()
 	c.programs()

@@ -2,52 +2,38 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
 // Continue sends a prompt to a session by its id alone: one of this run, one that
 // Stop ended (not one that Cancel did), or one that is only kept, whose options are
-// then those of its record. It returns as Begin does. The codes are those of Prompt,
-// and SESSION_NOT_FOUND for an id that neither this run nor the store knows.
+// then those of its record. It returns as Begin does: how a start went is the result
+// of the turn. The codes are those of Prompt; SESSION_NOT_FOUND for an id that neither
+// this run nor the store knows, and for a kept session whose options are not all kept;
+// CANCELLED for one that was cancelled for good.
 func (e *Engine) Continue(ctx context.Context, id string, p ReplyParams) (*Turn, error) {
-	s, err := e.Find(id)
-	if err != nil {
+	if err := validatePrompt(p.Prompt); err != nil {
 		return nil, err
 	}
-	return s.reply(ctx, p, true)
-}
-
-// StopParams say how a session is stopped.
-type StopParams struct {
-	Reason string // shown with the session
-	Source string // who stopped it, as Info.CancelledSource
-	Force  bool   // no time for the CLI to end its turn and write its transcript
-}
-
-// Stop ends what the session does, and its processes, and returns when they are gone,
-// or with the cause of ctx's end. The session is Cancelled, but not for good: Continue
-// takes it up again. Stopping what has stopped is no error. It is admitted as a cancel.
-func (s *Session) Stop(ctx context.Context, p StopParams) error {
-	if err := s.Cancel(ctx, p.Reason, p.Source); err != nil {
-		return err
-	}
-	select {
-	case <-s.Done():
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	for try := 1; ; try++ {
+		s, err := e.Find(id)
+		if err != nil {
+			return nil, err
+		}
+		if !s.keptOnly && s.standing() != Cancelled {
+			return s.reply(ctx, p, true)
+		}
+		t, err := e.takeUp(ctx, s, p)
+		if !errors.Is(err, errForgotten) || try == continueTries {
+			return t, err
+		}
+		pause(ctx, continuePause) // then it is only kept, or not known
 	}
 }
 
-// Bypass says whether, and until when, Engine.Configure has enabled the mode
-// bypassPermissions.
-type Bypass struct {
-	Enabled bool
-	Until   time.Time // zero unless Enabled
-}
-
-// Configure is a decision about the engine itself, with action "enable_bypass",
-// "disable_bypass" or "get_config", and returns what holds after it.
-func (e *Engine) Configure(ctx context.Context, action string) (Bypass, error) {
-	return Bypass{}, Errorf(PermissionDenied, "configure refused by rule engine.configure: %s is not there yet", action)
-}
+// Continue tries again while the engine forgets the session, which takes a moment.
+const (
+	continueTries = 100
+	continuePause = 10 * time.Millisecond
+)

@@ -138,6 +138,9 @@ func (s *Session) judgeForm(ctx context.Context, r permission.Request, unusable 
 		d.Reason, d.UpdatedInput = "a policy changed the form, but the server waits for its own", nil
 	case d.Effect != permission.Ask && s.engine.o.Unattended:
 		d.Effect, d.Reason = permission.Deny, "nobody can answer here, and no policy can fill a form"
+	case d.Effect != permission.Ask && s.asksNobody():
+		d.Reason = "no policy can fill a form"
+		d = unasked(d)
 	default:
 		d.Effect = permission.Ask
 	}

@@ -17,8 +17,12 @@ import (
 
 // startError explains a start that failed: the CLI's own words count most.
 func (s *Session) startError(ctx context.Context, p *process, err error) error {
+	typed, ended := errors.AsType[*Error](context.Cause(ctx))
+	if ended {
+		s.startEnded(typed)
+	}
 	p.stop()
-	if typed, ok := errors.AsType[*Error](context.Cause(ctx)); ok {
+	if ended {
 		told := *typed // others may hold it
 		told.Message += s.stderrTail(p)
 		return &told
@@ -31,6 +35,16 @@ func (s *Session) startError(ctx context.Context, p *process, err error) error {
 		message += ": " + s.redactText(event.SinkEvent, err.Error()) // may hold words of the CLI
 	}
 	return &Error{Code: Internal, Message: message + s.stderrTail(p), Err: err}
+}
+
+// startEnded keeps why a start is ended, before its process is: the CLI answers the
+// interrupt with a result that has no reason, or one of its own.
+func (s *Session) startEnded(why *Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.working; t != nil && !t.over && !t.ending && t.aborted == nil {
+		t.aborted = why
+	}
 }
 
 // stderrShown bounds what of stderr goes into a message.
@@ -56,40 +70,49 @@ func (s *Session) processEnded(p *process, cause error) {
 		s.proc = nil
 	}
 	s.duties.clear()
-	busy, stopping, inTurn, unstarted := s.state.Busy(), p.stopping, p.inTurn, p.unstarted
-	s.mu.Unlock()
+	t, unstarted := s.working, p.unstarted
 	switch {
-	case busy && (stopping && !p.cooled || !inTurn):
-		return // whoever stops or starts it goes on with the turn, or ends it
-	case busy && unstarted != "":
-		s.work.Go(func() { s.resend(unstarted) }) // ends when the turn has started or the session ends
-		return
-	case busy:
-		message := fmt.Sprintf("the CLI ended in the middle of a turn (%s)", p.exitedEarly())
-		if cause != nil && errors.Is(cause, cli.ErrLineTooLong) {
-			message = cause.Error()
+	case !s.state.Busy():
+		err := s.updateLocked(exited)
+		s.mu.Unlock()
+		if err != nil {
+			s.engine.log.Error("session state", "session", s.id, "error", err)
 		}
-		s.endTurn(event.Error, s.failure(Internal, message+s.stderrTail(p)), exited)
+		s.keepState()
+	case !t.own && t.proc != p, t.starting && !p.begun(), t.aborted != nil:
+		s.mu.Unlock() // who starts the turn, or ends it, goes on
+	case unstarted != "":
+		t.againLocked()
+		s.work.Go(func() { s.resend(t, unstarted) }) // ends when the turn has started or the session ends
+		s.mu.Unlock()
 	default:
-		s.must(exited)
+		mine := t.claimLocked()
+		s.mu.Unlock()
+		if mine {
+			s.endTurn(event.Error, s.failure(Internal, s.endedInTurn(p, cause)), exited)
+		}
 	}
-	s.putSlot()
+}
+
+func (s *Session) endedInTurn(p *process, cause error) string {
+	message := fmt.Sprintf("the CLI ended in the middle of a turn (%s)", p.exitedEarly())
+	if cause != nil && errors.Is(cause, cli.ErrLineTooLong) {
+		message = cause.Error()
+	}
+	return message + s.stderrTail(p)
 }
 
 // resend gives a prompt to a new process: the warm one ended before it began the
 // turn, so nothing is done twice.
-func (s *Session) resend(prompt string) {
-	t := s.turnUnderWay()
-	err := t.again()
-	if err != nil {
-		t.fail(err)
-		return
-	}
+func (s *Session) resend(t *Turn, prompt string) {
+	defer t.end(nil)
 	l, err := s.resumption()
 	if err == nil {
-		err = t.run(l, prompt, DefaultInitTimeout)
+		err = t.run(t.ctx, l, prompt, DefaultInitTimeout)
 	}
-	t.fail(err)
+	if err != nil {
+		t.fail(err)
+	}
 }
 
 // tellLeft tells that processes of the session live on although it ended them. The
@@ -103,40 +126,40 @@ func (s *Session) tellLeft(err error) {
 func (s *Session) failure(code Code, message string) Result {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	kind, retryAfter := s.outsideLocked(code, time.Now())
 	return Result{
-		SessionID: s.id, Result: (&Error{Code: code, Message: message}).Error(), IsError: true, Code: code, ErrorType: SessionError,
+		SessionID: s.id, Result: (&Error{Code: code, Message: message}).Error(), IsError: true, Code: code, ErrorType: kind, RetryAfter: retryAfter,
 		DurationMS:        time.Since(s.turnStarted).Milliseconds(),
 		SessionTotalTurns: s.info.TotalTurns, SessionTotalCostUSD: s.info.TotalCostUSD,
 		PermissionDenials: json.RawMessage("[]"),
 	}
 }
 
-// fail ends a turn that could not be started.
+// fail ends a turn that could not be started, or was aborted. It is claimed.
 func (s *Session) fail(err error) {
-	if !s.standing().Busy() {
-		return // the end of its process was told already
-	}
 	r := s.failure(CodeOf(err), strings.TrimPrefix(err.Error(), "Error ["+string(CodeOf(err))+"]: "))
 	if errors.Is(err, errBudgetSpent) {
 		r.ErrorSubtype = budgetSubtype
 	}
 	s.endTurn(event.Error, r, turnFailed)
-	s.putSlot()
 }
 
+// gotSlot begins the time of a turn: what it waited in line does not count, nor as a
+// time in which nobody asked for the session.
 func (s *Session) gotSlot() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hasSlot, s.queued = true, false
+	s.turnStarted = time.Now()
+	s.used = s.turnStarted
 	s.working.startClockLocked()
 }
 
+// putSlot gives back the slot of a cancelled session's turn, or its place in the line.
 func (s *Session) putSlot() {
 	s.mu.Lock()
-	had := s.hasSlot
-	s.hasSlot = false
+	t := s.working
 	s.mu.Unlock()
-	if had {
-		s.engine.slots.put()
+	if t != nil {
+		t.ticket.leave()
 	}
 }

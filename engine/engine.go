@@ -3,6 +3,7 @@
 // Start with [New] and [Options]; [Engine.Start] gives a [Session], which is
 // followed ([Session.Pages]) or polled ([Session.Events], [Session.Wait]), answered
 // ([Session.Answer]), continued ([Session.Prompt]) and ended ([Session.Cancel]).
+// [Session.Stop] ends it until [Engine.Continue] takes it up again, by its id alone.
 // [Engine.Close] ends everything it started.
 //
 //	eng, err := engine.New(engine.Options{Deciders: …, Admission: …})
@@ -52,9 +53,9 @@ const (
 	DefaultMaxQuestions    = 30
 	DefaultApprovalTimeout = time.Minute
 	DefaultInitTimeout     = 10 * time.Second
+	DefaultSweepEvery      = 5 * time.Second
 
 	maxSessions = 1000 // sessions of this run at once, ended ones included
-	sweepEvery  = 5 * time.Second
 )
 
 // Engine owns sessions. It is safe for concurrent use.
@@ -74,6 +75,7 @@ type Engine struct {
 	asking atomic.Int32 // PluginServers that have not returned
 	spent  ledger
 	filter *filterLink // nil without one
+	bypass bypass
 
 	spilling sync.Mutex // held while a spilled file is covered
 
@@ -89,6 +91,7 @@ type Engine struct {
 	sessions map[string]*Session
 	versions map[string]string     // by executable, checked once
 	claimed  map[string]bool       // session ids that a process works for
+	reserved map[string]bool       // session ids that are being taken up
 	watched  map[string]*event.Log // logs whose observers have not been told the end, by session; nil without observers
 	closed   bool
 
@@ -173,28 +176,34 @@ func (e *Engine) all() []*Session {
 func (e *Engine) register(s *Session) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.roomLocked(s.id); err != nil {
+	if err := e.roomLocked(s); err != nil {
 		return err
 	}
 	e.sessions[s.id] = s
+	s.heirOf = nil
 	return nil
 }
 
-// room says whether a session of that id could be registered.
-func (e *Engine) room(id string) error {
+// room says whether a session could be registered.
+func (e *Engine) room(s *Session) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.roomLocked(id)
+	return e.roomLocked(s)
 }
 
-func (e *Engine) roomLocked(id string) error {
+func (e *Engine) roomLocked(s *Session) error {
+	there := e.sessions[s.id]
 	switch {
 	case e.closed:
 		return Errorf(CancelledCode, "the server is shutting down")
+	case there != nil && there == s.heirOf && there.forGood():
+		return endedForGood() // in the meantime
+	case there != nil && there == s.heirOf:
+		return nil
 	case len(e.sessions) >= maxSessions:
 		return Errorf(Limit, "%d sessions are there already; cancel some, or wait until idle ones expire", maxSessions)
-	case e.sessions[id] != nil:
-		return Errorf(SessionBusy, "session %s is being resumed already; poll it", id)
+	case there != nil:
+		return Errorf(SessionBusy, "session %s is being resumed already; poll it", s.id)
 	}
 	return nil
 }
@@ -234,7 +243,7 @@ func (e *Engine) Close(ctx context.Context) error {
 // sweep ends what has been idle or running for too long.
 func (e *Engine) sweep() {
 	e.dropRecords(time.Now())
-	tick := time.NewTicker(sweepEvery)
+	tick := time.NewTicker(e.o.SweepEvery)
 	defer tick.Stop()
 	for first := true; ; first = false {
 		select {
@@ -255,6 +264,10 @@ func (e *Engine) sweep() {
 // store has of it can still be read.
 func (e *Engine) forget(s *Session) {
 	s.mu.Lock()
+	if s.heldBy != nil {
+		s.mu.Unlock()
+		return // another one has its place
+	}
 	s.forgotten = true
 	finished := s.finished
 	s.mu.Unlock()

@@ -30,7 +30,7 @@ func (s *Session) expire(now time.Time) {
 	case forgetGone:
 		s.engine.forget(s)
 	case coolDown:
-		s.work.Go(func() { s.cool(p) }) // ends when the process is gone
+		s.beside(func() { s.cool(p) }) // ends when the process is gone
 	}
 }
 
@@ -45,6 +45,8 @@ func (s *Session) fate(now time.Time) (fate, *process) {
 	// Background work can begin turns and ask for ever; nobody knows of them.
 	neglected := now.Sub(s.used) > o.IdleTTL+o.TurnTimeout
 	switch {
+	case s.state.Busy() && s.working.queued():
+		return keepOn, p // it begins when its time does
 	case s.state.Busy() && (neglected || now.Sub(s.turnStarted) > o.TurnTimeout):
 		return overTurn, p
 	case s.state.Busy():

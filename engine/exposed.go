@@ -84,7 +84,7 @@ func (p *process) exposed(input map[string]json.RawMessage, found []event.Redact
 // kill ends the process at once: asked to stop, it would first go on with its turn.
 func (p *process) kill() {
 	p.session.mu.Lock()
-	p.stopping = true
+	p.stopping, p.halted = true, true
 	p.session.mu.Unlock()
 	p.cli.Kill()
 }

@@ -54,7 +54,7 @@ func (s *Session) settings(l launch) (string, error) {
 		return "", err
 	}
 	own["sandbox"] = sandbox
-	if env := l.filter.settings(); env != nil {
+	if env := s.settingsEnvironment(l); env != nil {
 		own["env"] = env
 	}
 	b, err := json.Marshal(own)
@@ -90,7 +90,7 @@ func (s *Session) args(l launch, mcpConfig string) ([]string, error) {
 	}
 	args := append(slices.Clone(s.engine.o.Args),
 		"--output-format", "stream-json", "--verbose", "--input-format", "stream-json",
-		"--permission-prompt-tool", "stdio", "--permission-mode", "default",
+		"--permission-prompt-tool", "stdio", "--permission-mode", s.cliMode(),
 		"--settings", settings, "--managed-settings", managedLock,
 		"--strict-mcp-config", "--setting-sources="+strings.Join(s.sources(l), ","))
 	if mcpConfig != "" {

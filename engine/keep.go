@@ -22,8 +22,11 @@ func (s *Session) keep(ctx context.Context, l launch, prompt string) error {
 	if store == nil {
 		return nil
 	}
-	s.keeping.params = s.shownParams()
-	if l.resume != "" && !l.fork {
+	s.keepParams()
+	if s.heirOf != nil {
+		return storeRefusal(s.id, s.inherit(ctx))
+	}
+	if s.again || l.resume != "" && !l.fork {
 		err := s.keepAgain(ctx)
 		if !errors.Is(err, event.ErrNotStored) {
 			return storeRefusal(s.id, err)
@@ -68,6 +71,9 @@ func (s *Session) takeOver(r event.SessionRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.info.TotalTurns, s.info.TotalCostUSD = max(s.info.TotalTurns, r.Turns), max(s.info.TotalCostUSD, r.CostUSD)
+	if k, err := readKept(r); err == nil {
+		s.prompts = max(s.prompts, k.Prompts)
+	}
 }
 
 // settleIn makes p the place of the session's events.
@@ -139,6 +145,10 @@ func (s *Session) disown() {
 // unkeep gives the place back of a session that never began.
 func (s *Session) unkeep() {
 	s.disown()
+	if s.heirOf != nil && s.keeping.place.Load() != nil {
+		s.handBack()
+		return
+	}
 	s.keepEnd()
 	s.giveBack()
 }
@@ -160,5 +170,5 @@ func (e *Engine) recallAll(id string) (resumeRecord, error) {
 	if err != nil {
 		return r, Errorf(Internal, "resume session %s: %w", id, err)
 	}
-	return r.with(resumeRecord{Turns: kept.Turns, CostUSD: kept.CostUSD, Cancelled: kept.Final, Taint: k.Taint, Prompt: k.Prompt}), nil
+	return r.with(resumeRecord{Turns: kept.Turns, CostUSD: kept.CostUSD, Cancelled: kept.Final, Deny: k.Deny, Taint: k.Taint, Prompt: k.Prompt, Prompts: k.Prompts}), nil
 }

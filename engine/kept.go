@@ -158,16 +158,17 @@ func (e *Engine) closeKept(id string) (event.SessionRecord, error) {
 // shownKept makes the session that readers get.
 func (e *Engine) shownKept(r event.SessionRecord, k keptState, log *event.Log) *Session {
 	s := &Session{
-		engine: e, keptOnly: true, id: r.ID, parent: r.Parent, created: r.Created, caller: k.Caller, prompt: k.Prompt,
+		engine: e, keptOnly: true, kept: &k, id: r.ID, parent: r.Parent, created: r.Created, caller: k.Caller, prompt: k.Prompt,
 		cwd: r.Cwd, trusted: insideAny(r.Cwd, e.o.Trusted), log: log, approvals: permission.NewApprovals(0),
 		ctx: e.ctx, end: func(error) {}, done: closedChannel, changed: make(chan struct{}),
-		state: stateNamed(r.State), touched: r.Updated, used: r.Updated, mode: cmp.Or(k.Mode, "default"), started: k.Started,
-		final: r.Final, resultID: k.Result, busyFrom: k.BusyFrom,
+		state: stateNamed(r.State), touched: r.Updated, used: r.Updated, mode: cmp.Or(k.Mode, modeDefault), started: k.Started,
+		final: r.Final, resultID: k.Result, busyFrom: k.BusyFrom, prompts: k.Prompts,
 	}
 	if json.Unmarshal(k.Params, &s.shown) != nil {
 		s.shown = StartParams{}
 	}
 	s.params, s.dirs = s.shown, s.shown.AdditionalDirs
+	s.beyond = stricter(modeBeyond(modeAsked(s.shown)), modeBeyond(s.mode))
 	s.keeping.params, s.keeping.title = k.Params, r.Title
 	s.info = Info{
 		TotalTurns: r.Turns, TotalCostUSD: r.CostUSD, LastToolUseID: k.ToolUse, Tools: k.Tools,
@@ -175,6 +176,9 @@ func (e *Engine) shownKept(r event.SessionRecord, k keptState, log *event.Log) *
 	}
 	if k.Cancelled != nil {
 		s.cancelReason, s.cancelSource, s.cancelledTime = k.Cancelled.Reason, k.Cancelled.Source, k.Cancelled.Time
+	}
+	if k.Stopped != nil && !r.Final {
+		s.stopped, s.cancelReason, s.cancelSource, s.cancelledTime = true, k.Stopped.Reason, k.Stopped.Source, k.Stopped.Time
 	}
 	s.mark(k.Taint...)
 	return s
@@ -211,12 +215,12 @@ func (s *Session) readResult() {
 		r = Result{SessionID: s.id, Result: "[withheld]", IsError: s.state == Failed, PermissionDenials: json.RawMessage("[]")}
 	}
 	r.Redactions = page.Events[0].Redactions
-	s.info.Result = &r
+	s.info.Result, s.lastOutput = &r, ending(r.Result, maxLastOutput)
 }
 
 // notRunning refuses what only a session of this run can do.
 func (s *Session) notRunning() error {
-	if s.standing() == Cancelled {
+	if s.standing() == Cancelled && !s.stopped {
 		return endedForGood()
 	}
 	return s.engine.notAtWork(s.id)

@@ -23,6 +23,9 @@ import (
 // kills with -9.
 const doomedServer = "GATEHOUSE_TEST_DOOMED_SERVER"
 
+// doomedStops names the file by which such a server is told to stop its session.
+const doomedStops = "stop"
+
 const doomedScenario = `{"turns":[[{"text":"first"}],[{"tool":{"name":"Bash","input":{"command":"x"},"output":"o"}},{"text":"second"}]],
 	"resume_turns":[[{"text":"resumed"}]]}`
 
@@ -67,8 +70,12 @@ func doomed(dir string) {
 	for len(s.Pending()) == 0 {
 		time.Sleep(time.Millisecond)
 	}
+	request := s.Pending()[0].RequestID
+	if _, err := os.Stat(filepath.Join(dir, doomedStops)); err == nil {
+		check(s.Stop(context.Background(), stop))
+	}
 	page := s.Events(nil, 0)
-	r := report{ID: s.ID(), Request: s.Pending()[0].RequestID, Token: s.ResumeToken(), Next: page.Next, Turns: s.Info().TotalTurns, Events: page.Events}
+	r := report{ID: s.ID(), Request: request, Token: s.ResumeToken(), Next: page.Next, Turns: s.Info().TotalTurns, Events: page.Events}
 	check(json.NewEncoder(os.Stdout).Encode(r))
 	select {}
 }
@@ -104,16 +111,7 @@ func startDoomed(t *testing.T, dir string) (report, *exec.Cmd) {
 // TestServersOnOneFolder: one is killed with -9 in the middle of a turn, and what it
 // told is there for the other.
 func TestServersOnOneFolder(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "root"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "scenario.json"), []byte(doomedScenario), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := doomedFolder(t)
 	r, victim := startDoomed(t, dir)
 	h := serverOn(t, dir)
 	resume := engine.ResumeParams{SessionID: r.ID, Token: r.Token, Reply: engine.ReplyParams{Prompt: "go on"}}
@@ -138,6 +136,65 @@ func TestServersOnOneFolder(t *testing.T) {
 	for i, e := range s.Events(nil, 0).Events {
 		if e.ID != int64(i) {
 			t.Fatalf("event %d has id %d", i, e.ID)
+		}
+	}
+}
+
+func doomedFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "root"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "scenario.json"), []byte(doomedScenario), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestContinueAfterAKill: a session of a server that was killed with -9, in the middle
+// of a turn or after a stop, goes on by its id alone.
+func TestContinueAfterAKill(t *testing.T) {
+	for _, stops := range []bool{false, true} {
+		dir := doomedFolder(t)
+		if stops {
+			if err := os.WriteFile(filepath.Join(dir, doomedStops), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, victim := startDoomed(t, dir)
+		h := serverOn(t, dir)
+		if _, err := h.Continue(t.Context(), r.ID, engine.ReplyParams{Prompt: "go on"}); engine.CodeOf(err) != engine.SessionNotFound || !strings.Contains(err.Error(), "another gatehouse server") {
+			t.Errorf("while it lives: %v", err)
+		}
+		if err := victim.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		victim.Wait()
+		if i := h.mustFind(r.ID).Info(); i.Stopped != stops || stops && i.CancelledReason != stop.Reason {
+			t.Errorf("stopped %v, shown as %+v", stops, i)
+		}
+		turn := continuedOnce(t, h, r.ID)
+		if got := h.mustWait(turn); got.Result != "resumed" || got.SessionTotalTurns <= r.Turns || turn.From() < r.Next {
+			t.Errorf("from event %d: %+v", turn.From(), got)
+		}
+		idsInOrder(t, turn.Session())
+	}
+}
+
+// continuedOnce continues a session as soon as the CLI of the dead server is gone.
+func continuedOnce(t *testing.T, h harness, id string) *engine.Turn {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		turn, err := h.Continue(within(t), id, engine.ReplyParams{Prompt: "go on"})
+		if err == nil {
+			return turn
+		}
+		if engine.CodeOf(err) != engine.SessionBusy || time.Now().After(deadline) {
+			t.Fatal(err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 )
@@ -21,12 +22,14 @@ func (p *process) HandleMessage(_ context.Context, kind string, fields map[strin
 	case "user":
 		p.handleUser(fields)
 	case "stream_event":
+		s.noteWords("", false)
 		if s.params.PartialMessages {
 			p.deltas.handle(fields["event"], fields["parent_tool_use_id"])
 		}
 	case "result":
 		p.handleResult(fields)
 	case "rate_limit_event":
+		s.noteLimit(fields)
 		s.appendPicked(event.Progress, "rate_limit", fields, "rate_limit_info")
 	case "transcript_mirror":
 	default:
@@ -81,7 +84,7 @@ func merge(kind string, m map[string]any) map[string]any {
 
 func (p *process) handleAssistant(fields map[string]json.RawMessage) {
 	s := p.session
-	s.appendPicked(event.Output, "assistant", fields, "error", "message", "parent_tool_use_id")
+	s.hear(fields, s.appendPicked(event.Output, "assistant", fields, "error", "message", "parent_tool_use_id"))
 	if !bytes.Contains(fields["message"], []byte("tool_use")) {
 		return
 	}
@@ -109,6 +112,7 @@ type toolResult struct {
 }
 
 func (p *process) handleUser(fields map[string]json.RawMessage) {
+	p.session.noteWords("", false)
 	var message struct {
 		Content json.RawMessage `json:"content"`
 	}
@@ -170,6 +174,8 @@ func (p *process) handleSystem(fields map[string]json.RawMessage) {
 		}
 	case "status":
 		p.session.followMode(f.PermissionMode)
+	case "api_retry":
+		p.session.noteRetry(fields, time.Now())
 	}
 	delete(fields, "session_id")
 	delete(fields, "uuid")
@@ -227,19 +233,5 @@ func (p *process) task(id string, running bool) {
 		delete(p.tasks, id)
 	case len(p.tasks) < maxTasks:
 		p.tasks[id] = struct{}{}
-	}
-}
-
-// followMode follows the CLI into and out of plan mode. A looser mode is never
-// taken from the CLI: only an admitted answer sets acceptEdits.
-func (s *Session) followMode(mode string) {
-	s.mu.Lock()
-	follows := s.mode != mode && (mode == "plan" || mode == "default")
-	if follows {
-		s.mode = mode
-	}
-	s.mu.Unlock()
-	if follows {
-		s.tellOrigin()
 	}
 }

@@ -82,7 +82,7 @@ type Options struct {
 	TurnTimeout        time.Duration // 0 = 4 h
 	IdleTTL            time.Duration // 0 = 30 min
 	SweepEvery         time.Duration // how often what is idle or over its limit is looked for; 0 = 5 s
-	BypassTTL          time.Duration // how long Engine.Configure enables the mode bypassPermissions; 0 = 15 min
+	BypassTTL          time.Duration // how long Engine.Configure enables the mode bypassPermissions; 0 = 15 min, at most 24 h
 	MaxPending         int           // open questions a session; 0 = 64
 	MaxQuestions       int           // questions a session may put in a minute; 0 = 30, < 0 = no limit
 	MaxDenials         int           // denials in one turn before it is interrupted; 0 = 20, < 0 = no limit

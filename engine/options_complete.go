@@ -36,7 +36,9 @@ func (o *Options) complete() error {
 	o.TurnTimeout = cmp.Or(o.TurnTimeout, DefaultTurnTimeout)
 	o.IdleTTL = cmp.Or(o.IdleTTL, DefaultIdleTTL)
 	o.WarmTTL = cmp.Or(o.WarmTTL, DefaultWarmTTL)
+	o.SweepEvery = cmp.Or(o.SweepEvery, DefaultSweepEvery)
 	o.ResumeTTL = cmp.Or(o.ResumeTTL, DefaultResumeTTL)
+	o.BypassTTL = cmp.Or(o.BypassTTL, DefaultBypassTTL)
 	o.MaxPending = cmp.Or(o.MaxPending, DefaultMaxPending)
 	o.MaxDenials = cmp.Or(o.MaxDenials, DefaultMaxDenials)
 	o.MaxQuestions = cmp.Or(o.MaxQuestions, DefaultMaxQuestions)
@@ -48,8 +50,12 @@ func (o *Options) complete() error {
 	switch {
 	case o.OnExposedSecret != ReportExposed && o.OnExposedSecret != StopExposed:
 		return fmt.Errorf("engine options: OnExposedSecret %q is unknown, want %q or %q", o.OnExposedSecret, ReportExposed, StopExposed)
+	case o.SweepEvery < 0:
+		return fmt.Errorf("engine options: SweepEvery %s is negative", o.SweepEvery)
 	case o.ResumeTTL > MaxResumeTTL:
 		return fmt.Errorf("engine options: ResumeTTL %s is above %s", o.ResumeTTL, MaxResumeTTL)
+	case o.BypassTTL < 0 || o.BypassTTL > MaxBypassTTL:
+		return fmt.Errorf("engine options: BypassTTL %s is not between 0 and %s", o.BypassTTL, MaxBypassTTL)
 	case o.StateDir == "" && (o.DiskResume || strings.TrimSpace(string(o.ResumeSecret)) != ""):
 		return errors.New("engine options: resuming from disk needs a StateDir, where it is kept what tokens must not undo (for gatehouse: a home folder, or XDG_STATE_HOME)")
 	}

@@ -180,6 +180,7 @@ type Info struct {
 	CancelledAt     time.Time // zero unless cancelled
 	CancelledReason string
 	CancelledSource string
+	Stopped         bool // Cancelled by Session.Stop: Engine.Continue, or a resume token, takes it up again
 	LastEventID     *int64
 	LastToolUseID   string
 	Tools           []string // from the CLI's init; nil before it
@@ -188,6 +189,7 @@ type Info struct {
 	Result          *Result     // newest; nil before the first turn ended
 	Warnings        []string    // parameters that will not do what they say, such as unknown tool names
 	Params          StartParams // as admitted; texts are redacted
+	Mode            string      // permission mode now, see StartParams.PermissionMode; never empty
 	ParentID        string
 	Queued          bool   // the turn waits for one of Options.MaxConcurrent
 	Prompts         int    // turns that have ended, however they did

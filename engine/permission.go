@@ -80,6 +80,9 @@ func (p *process) canUseTool(ctx context.Context, r control.Request) any {
 	if !judged {
 		d = s.judge(ctx, req)
 	}
+	if lifted, ok := s.lift(req, d); ok {
+		return p.allow(ctx, req, req.Input, nil, lifted, byBypass, questionRef{})
+	}
 	switch d.Effect {
 	case permission.Allow:
 		return p.allow(ctx, req, req.Input, nil, d, "policy", questionRef{})
@@ -102,6 +105,9 @@ func (s *Session) judge(ctx context.Context, r permission.Request) permission.De
 	if d.Effect == permission.Ask && s.engine.o.Unattended {
 		d.Effect, d.Reason = permission.Deny, "nobody can answer here, and "+lowerFirst(d.Reason)
 		d.AgentMessage = "This call needs an approval, and nobody can give one in this session (rule " + d.Rule + "). Find a way that needs none, or say what you would have done."
+	}
+	if d.Effect == permission.Ask && s.asksNobody() {
+		d = unasked(d)
 	}
 	if d.Effect == permission.Ask {
 		if why := s.unreachable(d.Ask); why != "" {

@@ -15,6 +15,10 @@ func (p *StartParams) raw() map[string]json.RawMessage {
 	raw.set("disallowedTools", p.DisallowedTools, len(p.DisallowedTools) > 0)
 	raw.set("tools", p.Tools, p.Tools != nil)
 	raw.set("persistSession", p.PersistSession, p.PersistSession != nil)
+	raw.set("permissionMode", p.PermissionMode, p.PermissionMode != "")
+	raw.set("noHooks", p.NoHooks, p.NoHooks)
+	raw.set("noTickets", p.NoTickets, p.NoTickets)
+	raw.set("timeout", p.TurnTimeout.Milliseconds(), p.TurnTimeout > 0)
 	raw.set("maxTurns", p.MaxTurns, p.MaxTurns > 0)
 	raw.set("maxBudgetUsd", p.MaxBudgetUSD, p.MaxBudgetUSD > 0)
 	raw.set("agents", p.Agents, len(p.Agents) > 0)
@@ -44,6 +48,7 @@ func (p *ReplyParams) raw() map[string]json.RawMessage {
 	raw.set("forkSession", p.Fork, p.Fork)
 	raw.set("sessionInitTimeoutMs", p.SessionInitTimeout.Milliseconds(), p.SessionInitTimeout > 0)
 	raw.set("permissionRequestTimeoutMs", p.PermissionTimeout.Milliseconds(), p.PermissionTimeout > 0)
+	raw.set("timeout", p.TurnTimeout.Milliseconds(), p.TurnTimeout > 0)
 	return raw
 }
 

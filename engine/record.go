@@ -22,11 +22,13 @@ import (
 // and what was cancelled stays so.
 type resumeRecord struct {
 	Turns     int      `json:"turns"`
+	Prompts   int      `json:"prompts,omitempty"` // turns that have ended
 	CostUSD   float64  `json:"costUsd"`
 	Cancelled bool     `json:"cancelled"`      // for good
 	Deny      []string `json:"deny,omitempty"` // rules that answers added
 	Taint     []string `json:"taint,omitempty"`
 	Prompt    string   `json:"prompt,omitempty"` // SHA-256 of the first one
+	Mode      string   `json:"mode,omitempty"`   // to which answers narrowed it
 }
 
 const (
@@ -43,7 +45,11 @@ const (
 // with joins two records.
 func (r resumeRecord) with(o resumeRecord) resumeRecord {
 	r.Turns, r.CostUSD, r.Cancelled = max(r.Turns, o.Turns), max(r.CostUSD, o.CostUSD), r.Cancelled || o.Cancelled
+	r.Prompts = max(r.Prompts, o.Prompts)
 	r.Deny, r.Taint = joined(r.Deny, o.Deny), joined(r.Taint, o.Taint)
+	if o.Mode != "" && (r.Mode == "" || stricter(r.Mode, o.Mode) == o.Mode) {
+		r.Mode = o.Mode
+	}
 	if o.Prompt != "" {
 		r.Prompt = o.Prompt // what was recorded first
 	}
@@ -78,7 +84,8 @@ func (s *Session) remember() error {
 	defer s.recording.Unlock()
 	s.mu.Lock()
 	r := resumeRecord{Turns: s.info.TotalTurns, CostUSD: s.info.TotalCostUSD, Cancelled: s.state == Cancelled && s.final, Deny: s.rules.deny}
-	r.Taint, r.Prompt = s.history.tainted(), s.prompt
+	r.Prompts = s.prompts
+	r.Taint, r.Prompt, r.Mode = s.history.tainted(), s.prompt, s.narrowedLocked()
 	s.mu.Unlock()
 	if err := s.engine.addRecord(s.id, r); err != nil {
 		s.engine.log.Error("record of a session", "session", s.id, "error", err)
@@ -161,6 +168,7 @@ func (s *Session) catchUp(l launch) error {
 	s.rules.deny = joined(s.rules.deny, r.Deny)
 	if !l.fork { // a fork has totals of its own
 		s.info.TotalTurns, s.info.TotalCostUSD = max(s.info.TotalTurns, r.Turns), max(s.info.TotalCostUSD, r.CostUSD)
+		s.prompts = max(s.prompts, r.Prompts)
 	}
 	return nil
 }

@@ -20,13 +20,19 @@ func (s *Session) Prompt(ctx context.Context, p ReplyParams) (*Session, error) {
 }
 
 // reply is Prompt; detached: a fork does not wait for the CLI either.
-func (s *Session) reply(ctx context.Context, p ReplyParams, detached bool) (*Turn, error) {
+func (s *Session) reply(ctx context.Context, p ReplyParams, detached bool) (_ *Turn, err error) {
 	if err := validatePrompt(p.Prompt); err != nil {
 		return nil, err
 	}
 	if s.keptOnly {
 		return nil, s.notRunning()
 	}
+	ticket := s.engine.slots.take() // see Engine.start
+	defer func() {
+		if err != nil {
+			ticket.leave()
+		}
+	}()
 	action := admission.Reply
 	if p.Fork {
 		action = admission.Fork
@@ -42,36 +48,40 @@ func (s *Session) reply(ctx context.Context, p ReplyParams, detached bool) (*Tur
 	}
 	s.touch()
 	if p.Fork {
-		return s.fork(ctx, p, detached)
+		return s.fork(ctx, p, detached, ticket)
 	}
 	if s.current() == nil {
 		if err := s.engine.procs.room(); err != nil {
 			return nil, err
 		}
 	}
-	t, err := s.beginReply(p.TurnTimeout)
+	t, err := s.beginReply(p.TurnTimeout, p.PermissionTimeout, ticket)
 	if err != nil {
 		return nil, err
 	}
-	if p.PermissionTimeout > 0 {
-		s.mu.Lock()
-		s.approvalTTL = p.PermissionTimeout
-		s.mu.Unlock()
+	if !ticket.ready() {
+		s.tellQueued(t)
 	}
-	s.work.Go(func() { s.nextTurn(t, p.Prompt) }) // ends when the turn has started or the session ends
+	s.beside(func() { s.nextTurn(t, p.Prompt) }) // ends when the turn has started or the session ends
 	return t, nil
 }
 
 // beginReply begins the turn of a reply.
-func (s *Session) beginReply(limit time.Duration) (*Turn, error) {
+func (s *Session) beginReply(limit, approvals time.Duration, ticket *ticket) (*Turn, error) {
 	s.mu.Lock()
 	err := s.updateLocked(prompted)
 	if err != nil {
+		if s.stopped {
+			err = s.wasStoppedLocked()
+		}
 		s.mu.Unlock()
 		return nil, err
 	}
 	t := s.newTurn(s.busyFrom)
-	t.limit, s.working = limit, t
+	t.limit, t.ticket, s.working = limit, ticket, t
+	if approvals > 0 {
+		s.approvalTTL = approvals
+	}
 	s.mu.Unlock()
 	s.keepState()
 	return t, nil
@@ -85,18 +95,22 @@ func (s *Session) nextTurn(t *Turn, prompt string) {
 	if err == nil {
 		err = s.sendTurn(t, prompt)
 	}
-	if err != nil && s.ctx.Err() == nil {
+	if err != nil {
 		t.fail(err)
 	}
 }
 
+// sendTurn gives the prompt to the warm process, which then ends the turn, or to a
+// new one.
 func (s *Session) sendTurn(t *Turn, prompt string) error {
 	s.launching.Lock() // nobody ends the warm process meanwhile
 	s.mu.Lock()
 	p := s.proc
-	alive := p != nil && !p.stopping && p.exitedEarly() == ""
+	aborted := t.aborted
+	alive := p != nil && !p.stopping && p.begun() && p.exitedEarly() == "" && aborted == nil
 	if alive {
 		p.unstarted = prompt // should it end before it begins, processEnded sends it again
+		t.starting, t.proc = false, p
 	}
 	s.mu.Unlock()
 	if alive {
@@ -106,17 +120,24 @@ func (s *Session) sendTurn(t *Turn, prompt string) error {
 		if err != nil {
 			p.cli.Stop() // it does not read any more
 		}
-		return t.handedOver()
+		return nil
 	}
 	s.launching.Unlock()
-	if p != nil {
-		<-p.pumped // one process per session id, always
+	if aborted != nil {
+		return aborted
+	}
+	if p != nil { // one process per session id, always
+		select {
+		case <-p.pumped:
+		case <-t.ctx.Done():
+			return context.Cause(t.ctx)
+		}
 	}
 	l, err := s.resumption()
 	if err != nil {
 		return err
 	}
-	return t.run(l, prompt, DefaultInitTimeout)
+	return t.run(t.ctx, l, prompt, DefaultInitTimeout)
 }
 
 // resumption says how to go on after the process has ended.
@@ -133,11 +154,14 @@ func (s *Session) resumption() (launch, error) {
 }
 
 // fork starts a copy of the session under an id of its own.
-func (s *Session) fork(ctx context.Context, p ReplyParams, detached bool) (*Turn, error) {
+func (s *Session) fork(ctx context.Context, p ReplyParams, detached bool, ticket *ticket) (*Turn, error) {
 	s.mu.Lock()
-	state, started := s.state, s.started
+	state, started, stopped := s.state, s.started, s.stopped
+	why := s.wasStoppedLocked()
 	s.mu.Unlock()
 	switch {
+	case stopped:
+		return nil, why
 	case state == Cancelled:
 		return nil, Errorf(CancelledCode, "session was cancelled; start a new one")
 	case state.Busy():
@@ -158,6 +182,7 @@ func (s *Session) fork(ctx context.Context, p ReplyParams, detached bool) (*Turn
 	f.cwd, f.dirs, f.trusted = s.cwd, s.dirs, s.trusted
 	f.caller, f.prompt = callerOf(ctx), s.prompt
 	f.mark(s.history.tainted()...) // what it has read, the copy has read too
+	f.keepsMode(s)
 
 	if err := f.refuseTaken(); err != nil { // by a plugin that came since
 		f.end(err)
@@ -166,6 +191,6 @@ func (s *Session) fork(ctx context.Context, p ReplyParams, detached bool) (*Turn
 	s.mu.Lock()
 	f.rules.deny = slices.Clone(s.rules.deny) // what answers forbade stays so
 	s.mu.Unlock()
-	f.working.limit = p.TurnTimeout
+	f.working.limit, f.working.ticket = p.TurnTimeout, ticket
 	return f.begin(ctx, launch{resume: s.id, fork: true}, firstPrompt{p.Prompt, p.SessionInitTimeout, detached}, leave)
 }

@@ -32,6 +32,7 @@ func (s *Session) ResumeToken() string {
 	s.mu.Lock()
 	c.Turns, c.CostUSD = s.info.TotalTurns, s.info.TotalCostUSD
 	c.Options.DisallowedTools = joined(s.params.DisallowedTools, s.rules.deny)
+	c.Options.PermissionMode = s.heldModeLocked()
 	s.mu.Unlock()
 	if err := s.remember(); err != nil {
 		s.warn("resumeToken is left out: " + err.Error())
@@ -49,10 +50,24 @@ func (s *Session) ResumeToken() string {
 // CLI wrote; with Reply.Fork a copy of it. It returns when the CLI has told of
 // the session. Codes: SESSION_NOT_FOUND (not allowed here, or no transcript),
 // PERMISSION_DENIED (token, ceiling or policy), INVALID_ARGUMENT, SESSION_BUSY.
-func (e *Engine) Resume(ctx context.Context, p ResumeParams) (_ *Session, err error) {
+func (e *Engine) Resume(ctx context.Context, p ResumeParams) (*Session, error) {
+	t, err := e.resume(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return t.session, nil
+}
+
+func (e *Engine) resume(ctx context.Context, p ResumeParams) (_ *Turn, err error) {
 	if err := validatePrompt(p.Reply.Prompt); err != nil {
 		return nil, err
 	}
+	ticket := e.slots.take() // see Engine.start
+	defer func() {
+		if err != nil {
+			ticket.leave()
+		}
+	}()
 	asked := admission.Request{Action: admission.Resume, SessionID: clip(p.SessionID), Parameters: p.Options.Raw}
 	leave, err := e.enter(ctx)
 	if err != nil {
@@ -73,12 +88,18 @@ func (e *Engine) Resume(ctx context.Context, p ResumeParams) (_ *Session, err er
 	defer func() {
 		if err != nil {
 			s.end(err) // a refused session leaves no context behind
+			s.goneBack()
 		}
 	}()
 	if err := s.sameFolders(c, p); err != nil {
 		e.recordRefusal(ctx, s, asked, err)
 		return nil, err
 	}
+	put, err := s.takePlace(ctx, p.Reply.Fork)
+	if err != nil {
+		return nil, err
+	}
+	defer put()
 	if err := s.refuseCallers(); err != nil {
 		e.recordRefusal(ctx, s, asked, err)
 		return nil, err
@@ -92,12 +113,12 @@ func (e *Engine) Resume(ctx context.Context, p ResumeParams) (_ *Session, err er
 	if err := e.checkExecutable(ctx, s.executable()); err != nil {
 		return nil, err
 	}
-	s.working.limit = p.Reply.TurnTimeout
-	_, err = s.begin(ctx, launch{resume: c.Session, at: p.At, fork: p.Reply.Fork}, firstPrompt{p.Reply.Prompt, p.Reply.SessionInitTimeout, false}, leave)
+	s.working.limit, s.working.ticket = p.Reply.TurnTimeout, ticket
+	t, err := s.begin(ctx, launch{resume: c.Session, at: p.At, fork: p.Reply.Fork}, firstPrompt{p.Reply.Prompt, p.Reply.SessionInitTimeout, false}, leave)
 	if err != nil {
 		return nil, unknownTranscript(p.SessionID, err)
 	}
-	return s, nil
+	return t, nil
 }
 
 // sameFolders refuses folders that are not, or no longer, those the token
@@ -173,6 +194,9 @@ func (e *Engine) resumed(c claims, p ResumeParams) (*Session, error) {
 		return nil, endedForGood()
 	}
 	params.Cwd, params.DisallowedTools = given.Cwd, joined(params.DisallowedTools, r.Deny)
+	if r.Mode != "" {
+		params.PermissionMode = stricter(modeAsked(params), r.Mode)
+	}
 	if err := params.validate(); err != nil {
 		return nil, err
 	}
@@ -186,6 +210,7 @@ func (e *Engine) resumed(c claims, p ResumeParams) (*Session, error) {
 	} else {
 		s.id = c.Session
 		s.info.TotalTurns, s.info.TotalCostUSD = max(c.Turns, r.Turns), max(c.CostUSD, r.CostUSD)
+		s.prompts = r.Prompts
 	}
 	if err := s.locate(); err != nil {
 		s.end(err)
@@ -194,10 +219,22 @@ func (e *Engine) resumed(c claims, p ResumeParams) (*Session, error) {
 	return s, nil
 }
 
+// noTranscript is the CLI's word for a missing transcript.
+const noTranscript = "No conversation found"
+
+// lostTranscript is unknownTranscript for a result that came before the session began.
+func (p *process) lostTranscript(r *Result) {
+	if p.launch.resume == "" || p.begun() || !r.IsError || r.Code != "" || !strings.Contains(r.Result, noTranscript) {
+		return
+	}
+	err := unknownTranscript(p.launch.resume, &Error{Code: Internal, Message: r.Result})
+	r.Code, r.Result = CodeOf(err), err.Error()
+}
+
 // unknownTranscript gives the CLI's word for a missing transcript its code.
 func unknownTranscript(id string, err error) error {
 	typed, ok := errors.AsType[*Error](err)
-	if !ok || !strings.Contains(typed.Message, "No conversation found") {
+	if !ok || !strings.Contains(typed.Message, noTranscript) {
 		return err
 	}
 	return &Error{Code: SessionNotFound, Message: "session \"" + clip(id) + "\" has no transcript in this folder any more; start a new one. " + typed.Message, Err: typed}

@@ -38,10 +38,12 @@ type process struct {
 
 	// guarded by Session.mu
 	cost      float64             // total_cost_usd last told: it is the process's own total
+	apiMS     int64               // duration_api_ms last told, the same
 	tasks     map[string]struct{} // background work under way
 	idleSince time.Time           // zero while a turn runs
-	stopping  bool
-	cooled    bool // ended for being idle
+	stopping  bool                // it gets no prompt any more
+	halted    bool                // it was told to end its turn
+	cooled    bool                // ended for being idle
 	inTurn    bool
 	unstarted string // prompt sent to a warm process that has not begun the turn
 }
@@ -67,13 +69,19 @@ func (s *Session) firstTurn(ctx context.Context, l launch, prompt string, timeou
 	if err != nil {
 		return err
 	}
-	if err := p.prompt(prompt); err != nil {
+	late := context.AfterFunc(ctx, p.stop) // of a CLI that does not read its prompt
+	err = p.prompt(prompt)
+	late()
+	if err != nil {
 		return s.startError(ctx, p, err)
 	}
 	select {
 	case <-p.inited:
 		return nil
 	case <-p.pumped:
+		if p.begun() {
+			return nil // processEnded ends the turn
+		}
 		return s.startError(ctx, p, nil)
 	case <-ctx.Done():
 		if p.begun() {
@@ -222,6 +230,7 @@ func (s *Session) spawn(ctx context.Context, l launch) (_ *process, err error) {
 	s.mu.Lock()
 	s.folders.reset(s.cwd)
 	s.proc = p
+	s.working.givenLocked(p)
 	s.mu.Unlock()
 	s.work.Go(func() { // ends with the CLI's output
 		defer removeFile(config)
@@ -245,6 +254,7 @@ func (s *Session) childEnvironment() []string {
 	if s.params.FileCheckpoints {
 		env = append(env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true")
 	}
+	env = append(env, s.wrapperEnvironment()...)
 	return append(env, "CLAUDE_CODE_ENTRYPOINT=gatehouse", "PWD="+s.cwd)
 }
 
@@ -304,6 +314,7 @@ func (p *process) interruptFor(limit time.Duration) {
 	select {
 	case <-done:
 	case <-timer.C:
+	case <-p.session.hurry:
 	}
 }
 
@@ -311,10 +322,13 @@ func (p *process) interruptFor(limit time.Duration) {
 func (p *process) stop() {
 	s := p.session
 	s.mu.Lock()
-	busy := p.inTurn && !p.stopping
-	p.stopping = true
+	busy := p.inTurn && !p.halted
+	p.stopping, p.halted = true, true
+	if s.hurriedLocked() {
+		p.cli.Hurry()
+	}
 	s.mu.Unlock()
-	if busy && p.exitedEarly() == "" {
+	if busy && !p.cli.Hurried() && p.exitedEarly() == "" {
 		p.interruptFor(interruptGrace)
 	}
 	p.cli.Stop()

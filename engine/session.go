@@ -53,6 +53,12 @@ type Session struct {
 	noted     notes                   // audit records of this minute
 	program   atomic.Pointer[program] // the executable of its last process
 	onRecord  atomic.Bool             // the audit log knows of its start
+	lifted    atomic.Bool             // questions were lifted since it was last told that they are not, see lift
+
+	hurry  chan struct{} // closed, under mu, when there is no time for a soft end; nil for a kept session
+	heirOf *Session      // of this run and ended, which this one takes up; nil: none, or done. Guarded by Engine.mu once it begins
+	again  bool          // it takes a session up, whose place in the store it has
+	kept   *keptState    // of a kept session, its record
 
 	ctx    context.Context // ends when the session is cancelled or the engine closes
 	steady context.Context // the same without an end, see untilDone
@@ -71,21 +77,22 @@ type Session struct {
 	state         State
 	changed       chan struct{} // closed and replaced at every change of state
 	proc          *process      // nil while none runs
-	hasSlot       bool
-	touched       time.Time // at the last change of state, or use
-	used          time.Time // when a client or the owner last had to do with it
+	touched       time.Time     // at the last change of state, or use
+	used          time.Time     // when a client or the owner last had to do with it
 	turnStarted   time.Time
 	started       bool // the CLI has told of the session at least once, so it can be resumed
 	info          Info // totals, tools, result
 	actions       map[string]Action
 	mode          string
+	beyond        string       // mode outside of plan mode, see followMode
 	rules         sessionRules // added by answers
 	approvalTTL   time.Duration
 	turn          int
-	working       *Turn  // the newest; nil for a kept session
-	queued        bool   // the turn waits for a slot
-	prompts       int    // turns that have ended
-	lastOutput    string // see Info.LastOutput
+	working       *Turn     // the newest; nil for a kept session
+	prompts       int       // turns that have ended
+	lastOutput    string    // see Info.LastOutput
+	words         lastWords // of the turn under way
+	signs         signs     // the same
 	toolCalls     int
 	denies        int
 	deniesInTurn  int
@@ -93,6 +100,8 @@ type Session struct {
 	cancelReason  string
 	cancelSource  string
 	final         bool                    // cancelled for good: no token resumes it
+	stopped       bool                    // cancelled by Stop: Continue takes it up again
+	heldBy        *Session                // takes it up, or has; nil: none
 	before        State                   // the cancel
 	keptOnly      bool                    // nothing of it runs here, see Engine.Find; set when it is made
 	abandoned     bool                    // its start failed
@@ -112,8 +121,9 @@ func (e *Engine) newSession(p StartParams, parent string) *Session {
 		caller: permission.Caller{UID: -1}, prompt: digest([]byte(p.Prompt)),
 		log:       event.NewLog(e.o.MaxEventBytes, e.o.Redactors...),
 		approvals: permission.NewApprovals(max(e.o.MaxPending, 0)),
-		done:      make(chan struct{}), changed: make(chan struct{}),
-		touched: now, used: now, turnStarted: now, actions: make(map[string]Action), mode: "default",
+		done:      make(chan struct{}), changed: make(chan struct{}), hurry: make(chan struct{}),
+		touched: now, used: now, turnStarted: now, actions: make(map[string]Action),
+		mode: modeAsked(p), beyond: modeBeyond(modeAsked(p)),
 		approvalTTL: p.PermissionTimeout,
 	}
 	if s.approvalTTL <= 0 {
@@ -212,9 +222,10 @@ func (s *Session) Info() Info {
 	if i.Params.Cwd == "" {
 		i.Params.Cwd = s.cwd // the default is worth knowing
 	}
-	i.Queued, i.Prompts, i.LastOutput = s.queued, s.prompts, s.lastOutput
+	i.Mode = s.mode
+	i.Queued, i.Prompts, i.LastOutput = s.working.queued(), s.prompts, s.lastOutput
 	i.CreatedAt, i.LastActiveAt = s.created, s.touched
-	i.CancelledAt, i.CancelledReason, i.CancelledSource = s.cancelledTime, s.cancelReason, s.cancelSource
+	i.CancelledAt, i.CancelledReason, i.CancelledSource, i.Stopped = s.cancelledTime, s.cancelReason, s.cancelSource, s.stopped
 	i.Tools, i.Warnings = slices.Clone(i.Tools), slices.Clone(i.Warnings)
 	if next, _ := s.log.Next(); next > 0 {
 		last := next - 1

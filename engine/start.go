@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
@@ -37,13 +36,19 @@ func (e *Engine) start(ctx context.Context, p StartParams, detached bool) (_ *Tu
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
+	ticket := e.slots.take() // here: who comes first goes first, however long it takes to decide on each
+	defer func() {
+		if err != nil {
+			ticket.leave()
+		}
+	}()
 	leave, err := e.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	s := e.newSession(p, "")
-	s.caller = callerOf(ctx)
+	s.caller, s.working.ticket = callerOf(ctx), ticket
 	defer func() {
 		if err != nil {
 			s.end(err) // a refused session leaves no context behind
@@ -77,10 +82,11 @@ const startsPerCore = 2
 // enter waits for the turn of a start, first come, first served. leave may be
 // called more than once.
 func (e *Engine) enter(ctx context.Context) (leave func(), err error) {
-	if err := e.starts.wait(ctx); err != nil {
+	turn := e.starts.take()
+	if err := turn.wait(ctx); err != nil {
 		return nil, Errorf(CancelledCode, "start was cancelled while it waited for its turn: %w", err)
 	}
-	return sync.OnceFunc(e.starts.put), nil
+	return turn.leave, nil
 }
 
 // firstPrompt is what a session begins with.
@@ -95,7 +101,7 @@ type firstPrompt struct {
 func (s *Session) begin(ctx context.Context, l launch, p firstPrompt, ready func()) (*Turn, error) {
 	s.tellOrigin() // only now the folder and the caller are known
 	s.shown = s.covered(s.params)
-	if err := s.engine.room(s.id); err != nil {
+	if err := s.engine.room(s); err != nil {
 		s.end(err)
 		return nil, err
 	}
@@ -111,17 +117,16 @@ func (s *Session) begin(ctx context.Context, l launch, p firstPrompt, ready func
 	s.observe()
 	s.origin = l
 	s.takeSnapshot()
+	s.tellSwitches()
 	s.takeServers(ctx)
 	if p.timeout <= 0 {
 		p.timeout = DefaultInitTimeout
 	}
 	ready()
-	t := s.turnUnderWay()
-	free := s.engine.slots.try()
-	if free {
-		s.gotSlot()
-	}
+	t := s.firstInLine()
+	free := t.ticket.ready()
 	if free && !p.detached {
+		s.gotSlot()
 		if err := s.runAttended(ctx, t, l, p); err != nil {
 			s.abandon(err)
 			return nil, err
@@ -129,10 +134,32 @@ func (s *Session) begin(ctx context.Context, l launch, p firstPrompt, ready func
 		return t, nil
 	}
 	if !free {
-		s.waiting()
+		s.tellQueued(t)
 	}
-	s.work.Go(func() { s.runFirst(t, l, p, free) }) // ends when the turn has started or the session ends
+	s.beside(func() { s.runFirst(t, l, p) }) // ends when the turn has started or the session ends
 	return t, nil
+}
+
+// firstInLine is the first turn of a session that is registered and kept.
+func (s *Session) firstInLine() *Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.working
+	t.from = s.busyFrom // where its events begin in the history of an earlier run
+	if t.ticket == nil {
+		t.ticket = s.engine.slots.take()
+	}
+	return t
+}
+
+// beside runs f beside the session. Of one that is cancelled nothing new begins: its
+// end does not wait for that.
+func (s *Session) beside(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != Cancelled {
+		s.work.Go(f)
+	}
 }
 
 // runAttended starts the first turn while the caller waits: the end of ctx is the
@@ -142,32 +169,26 @@ func (s *Session) runAttended(ctx context.Context, t *Turn, l launch, p firstPro
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(t.ctx, func() { cancel(context.Cause(t.ctx)) })()
-	if err := s.firstTurn(ctx, l, p.text, p.timeout); err != nil {
-		return err
-	}
-	return t.handedOver()
+	return t.run(ctx, l, p.text, p.timeout)
 }
 
 // runFirst starts the first turn of a session for which nobody waits.
-func (s *Session) runFirst(t *Turn, l launch, p firstPrompt, hasSlot bool) {
+func (s *Session) runFirst(t *Turn, l launch, p firstPrompt) {
 	defer t.end(nil)
-	var err error
-	if !hasSlot {
-		err = t.waitForSlot()
-	}
+	err := t.waitForSlot()
 	if err == nil {
-		err = t.run(l, p.text, p.timeout)
+		err = t.run(t.ctx, l, p.text, p.timeout)
 	}
-	if err != nil && s.ctx.Err() == nil {
+	if err != nil {
 		t.fail(err)
 	}
 }
 
-// waiting tells that the turn has to queue.
-func (s *Session) waiting() {
-	s.mu.Lock()
-	s.queued = true
-	s.mu.Unlock()
+// tellQueued tells that the turn has to wait for a slot.
+func (s *Session) tellQueued(t *Turn) {
+	if !t.ticket.waits() {
+		return // it has one by now
+	}
 	s.notice("queued", fmt.Sprintf("%d turns run already ([limits] max_concurrent); this one starts when one ends", s.engine.o.MaxConcurrent), nil)
 }
 
@@ -215,7 +236,7 @@ func (s *Session) admission(ctx context.Context, action admission.Action, prompt
 	}
 	switch action {
 	case admission.Start:
-		r.SessionID = ""
+		r.SessionID, r.Parameters = "", withMode(raw, s.params.PermissionMode)
 	case admission.Resume:
 		r.Session = s.facts()
 	default:
@@ -287,7 +308,7 @@ func (s *Session) facts() permission.Session {
 		Model: s.params.Model, Turn: s.turn, ToolCalls: s.toolCalls, Denies: s.denies, Asks: s.asks,
 		CostUSD: s.info.TotalCostUSD, MaxBudgetUSD: s.params.MaxBudgetUSD, MaxTurns: s.params.MaxTurns,
 		Parent: s.parent, Started: s.created, PromptSHA256: s.prompt, Turns: s.info.TotalTurns, SandboxOn: sandboxOn(s.params.Sandbox),
-		McpServers: s.serverNames(), InprocServers: s.toolServerNames(),
+		McpServers: s.serverNames(), InprocServers: s.toolServerNames(), NoHooks: s.params.NoHooks, NoTickets: s.params.NoTickets,
 	}
 	s.history.fill(&f)
 	return f

@@ -5,14 +5,15 @@ import "fmt"
 // State is where a session stands.
 type State uint8
 
-// The states. Cancelled is terminal; the wire names are those clients know.
+// The states. Cancelled is terminal for a Session: Engine.Continue makes another one of
+// its id. The wire names are those clients know.
 const (
 	Starting  State = iota // process started, no init yet
 	Running                // a turn is under way
 	Waiting                // at least one question is open
 	Idle                   // the last turn ended well
 	Failed                 // the last turn or the process failed; a reply may still come
-	Cancelled              // ended for good
+	Cancelled              // ended from outside, for good or not
 )
 
 // String returns the wire name.

@@ -27,8 +27,13 @@ type keptState struct {
 	Started   bool              `json:"started,omitempty"`
 	Abandoned bool              `json:"abandoned,omitempty"` // its start failed: nobody was given its id
 	Prompt    string            `json:"prompt,omitempty"`    // SHA-256 of the first one
+	Prompts   int               `json:"prompts,omitempty"`   // turns that have ended
 	Taint     []string          `json:"taint,omitempty"`
+	Exact     bool              `json:"exact,omitempty"` // Params, Dirs and Deny are all that the session may do: nothing was covered or left out
+	Dirs      []string          `json:"dirs,omitempty"`  // additional directories, resolved
+	Deny      []string          `json:"deny,omitempty"`  // rules that answers added
 	Cancelled *keptCancel       `json:"cancelled,omitempty"`
+	Stopped   *keptStop         `json:"stopped,omitempty"`
 	BusyFrom  int64             `json:"busyFrom,omitempty"` // id of the event the turn under way begins with
 	Open      []openQuestion    `json:"open,omitempty"`     // questions whose answer no event has told
 }
@@ -37,6 +42,12 @@ type keptCancel struct {
 	Reason string    `json:"reason"`
 	Source string    `json:"source"`
 	Time   time.Time `json:"time"`
+}
+
+// keptStop is a cancel that is not for good.
+type keptStop struct {
+	keptCancel
+	Cut bool `json:"cut,omitempty"` // it cut off a turn whose end no event has told
 }
 
 // openQuestion is a question whose answer no event has told yet.
@@ -61,19 +72,21 @@ const (
 // sessionRecord is the session as it stands.
 func (s *Session) sessionRecord() event.SessionRecord {
 	taint := s.history.tainted()
+	deny, whole := s.keptRules()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.abandoned && s.keeping.before != nil {
 		return *s.keeping.before // as if nobody had tried to resume it
 	}
 	state := s.state
-	if state == Cancelled && !s.final {
+	if state == Cancelled && !s.final && !s.stopped {
 		state = s.before // a resume token goes on from there
 	}
 	k := keptState{
 		Params: s.keeping.params, Caller: s.caller, Model: short(s.info.Model), Mode: s.mode, Version: short(s.info.CLIVersion),
 		Tools: keptNames(s.info.Tools), ToolUse: short(s.info.LastToolUseID), Warnings: s.info.Warnings, Result: s.resultID,
-		Started: s.started, Abandoned: s.abandoned, Prompt: s.prompt, Taint: taint,
+		Started: s.started, Abandoned: s.abandoned, Prompt: s.prompt, Prompts: s.prompts, Taint: taint,
+		Exact: s.keeping.exact && whole, Dirs: s.dirs, Deny: deny,
 		BusyFrom: s.busyFrom, Open: slices.SortedFunc(maps.Values(s.untold), byRequest),
 	}
 	if s.abandoned {
@@ -81,6 +94,9 @@ func (s *Session) sessionRecord() event.SessionRecord {
 	}
 	if s.state == Cancelled && s.final {
 		k.Cancelled = &keptCancel{s.cancelReason, s.cancelSource, s.cancelledTime.UTC()}
+	}
+	if s.state == Cancelled && s.stopped {
+		k.Stopped = &keptStop{keptCancel{s.cancelReason, s.cancelSource, s.cancelledTime.UTC()}, s.before.Busy()}
 	}
 	raw, err := jsonOf(k)
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 // keeping is a session's place in the store. The zero value keeps nothing.
 type keeping struct {
 	place  atomic.Pointer[place] // nil: nothing is kept
-	title  string                // these three are set before the place
+	title  string                // these four are set before the place
 	params []byte                // JSON, redacted
+	exact  bool                  // nothing in them was covered or left out
 	before *event.SessionRecord  // what the store had of it, nil for a new one
 
 	mu     sync.Mutex // held while the record is written, so that the newest is the last
@@ -84,6 +85,9 @@ func (s *Session) putRecord() error {
 	k := &s.keeping
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.place.Load() != p {
+		return errGivenBack // to who took the session up
+	}
 	r := s.sessionRecord()
 	same := fingerprint(r)
 	if same == k.wrote && k.failed == nil {

@@ -21,6 +21,8 @@ type frameResult struct {
 	TotalCostUSD      float64         `json:"total_cost_usd"`
 	StopReason        *string         `json:"stop_reason"`
 	TerminalReason    string          `json:"terminal_reason"`
+	APIErrorStatus    int             `json:"api_error_status"` // 0: none
+	APIErrorType      string          `json:"api_error_type"`
 	StructuredOutput  json.RawMessage `json:"structured_output"`
 	Usage             json.RawMessage `json:"usage"`
 	ModelUsage        json.RawMessage `json:"modelUsage"`
@@ -35,8 +37,9 @@ func (p *process) handleResult(fields map[string]json.RawMessage) {
 	p.settle()
 	p.tellNoise()
 	s.mu.Lock()
-	cost := max(f.TotalCostUSD-p.cost, 0) // the CLI tells its process's total
-	p.cost = f.TotalCostUSD
+	cost := max(f.TotalCostUSD-p.cost, 0)    // the CLI tells its process's total
+	apiMS := max(f.DurationAPIMS-p.apiMS, 0) // the same
+	p.cost, p.apiMS = f.TotalCostUSD, f.DurationAPIMS
 	p.inTurn, p.idleSince = false, time.Now()
 	if len(p.tasks) == 0 {
 		s.duties.clear() // of calls that were interrupted
@@ -47,12 +50,18 @@ func (p *process) handleResult(fields map[string]json.RawMessage) {
 	s.info.TotalCostUSD += cost
 	r := Result{
 		SessionID: s.id, Result: resultText(f), IsError: f.IsError,
-		DurationMS: f.DurationMS, DurationAPIMS: f.DurationAPIMS, NumTurns: f.NumTurns, TotalCostUSD: cost,
+		DurationMS: f.DurationMS, DurationAPIMS: apiMS, NumTurns: f.NumTurns, TotalCostUSD: cost,
 		SessionTotalTurns: s.info.TotalTurns, SessionTotalCostUSD: s.info.TotalCostUSD, StopReason: f.StopReason,
 		StructuredOutput: f.StructuredOutput, Usage: f.Usage, ModelUsage: f.ModelUsage,
 		PermissionDenials: orEmptyList(f.PermissionDenials),
 	}
-	aborted := s.working.why()
+	ends, aborted := s.resultLocked(p, f.IsError)
+	switch {
+	case aborted != nil:
+		r.ErrorType, r.RetryAfter = s.outsideLocked(aborted.Code, time.Now())
+	case r.IsError:
+		r.ErrorType, r.RetryAfter = s.insideLocked(f, time.Now())
+	}
 	s.mu.Unlock()
 	s.engine.spent.add(time.Now(), identity(s.caller), cost)
 	if f.Subtype != "success" {
@@ -61,14 +70,18 @@ func (p *process) handleResult(fields map[string]json.RawMessage) {
 	if aborted != nil {
 		r.IsError, r.Code, r.Result = true, aborted.Code, aborted.Error()
 	}
+	p.lostTranscript(&r)
+	kind, t := event.Result, turnDone
 	if r.IsError {
 		r.Result += gitBashHint(r.Result)
-		s.endTurn(event.Error, r, turnFailed)
+		kind, t = event.Error, turnFailed
+	}
+	if ends {
+		s.endTurn(kind, r, t)
 	} else {
-		s.endTurn(event.Result, r, turnDone)
+		s.tellResult(kind, r)
 	}
 	s.remember()
-	s.putSlot()
 }
 
 // settle covers what a turn has left behind.
@@ -93,30 +106,46 @@ func orEmptyList(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// endTurn appends the result and changes the state; what clients later read is
-// the redacted copy.
+// endTurn tells the result, changes the state and gives the slot back. The caller has
+// claimed the turn under way, or there is none.
 func (s *Session) endTurn(kind event.Kind, r Result, t trigger) {
-	e := s.append(kind, r)
-	var shown Result
-	if json.Unmarshal(e.Data, &shown) != nil || shown.SessionID == "" {
-		shown = Result{SessionID: s.id, Result: "[withheld]", IsError: r.IsError, PermissionDenials: json.RawMessage("[]")}
-	}
-	shown.Redactions = e.Redactions
+	shown := s.tellResult(kind, r)
 	s.mu.Lock()
-	s.info.Result, s.resultID = &shown, &e.ID
+	turn, err := s.working, error(nil)
+	s.turnEndedLocked()
 	if s.before.Busy() { // cancelled in the turn, but not for good
 		s.before, _ = s.before.after(t)
 	}
-	err := s.updateLocked(t)
-	s.prompts++
-	if s.state != Cancelled { // a cancel ends the turn when nothing of it is left
-		s.working.endLocked(shown)
+	if turn == nil || turn.ending || !s.state.Busy() { // else a reply came in that moment
+		err = s.updateLocked(t)
+		if s.state != Cancelled { // a cancel ends the turn when nothing of it is left
+			turn.endLocked(shown)
+		}
+	}
+	var slot *ticket
+	if turn != nil && turn.ending {
+		slot = turn.ticket
 	}
 	s.mu.Unlock()
 	if err != nil {
 		s.engine.log.Warn("end of turn", "session", s.id, "error", err)
 	}
 	s.keepEnd()
+	slot.leave()
+}
+
+// tellResult appends a result; what clients later read is the redacted copy.
+func (s *Session) tellResult(kind event.Kind, r Result) Result {
+	e := s.append(kind, r)
+	var shown Result
+	if json.Unmarshal(e.Data, &shown) != nil || shown.SessionID == "" {
+		shown = Result{SessionID: s.id, Result: "[withheld]", IsError: r.IsError, Code: r.Code, ErrorType: r.ErrorType, RetryAfter: r.RetryAfter, PermissionDenials: json.RawMessage("[]")}
+	}
+	shown.Redactions = e.Redactions
+	s.mu.Lock()
+	s.info.Result, s.resultID = &shown, &e.ID
+	s.mu.Unlock()
+	return shown
 }
 
 // decodeFrame reads the fields of a message it knows; fields of an odd type

@@ -7,41 +7,53 @@ import (
 
 // Turn is the work on one prompt: of a start, a reply, a fork or a resume. It is
 // safe for concurrent use.
+//
+// Three parties work on a turn, and each knows when it is its to end: who starts it
+// (starting is set: it waits for the slot and the process), then the process (its
+// result, or its end), and who aborts it. claimLocked settles between them.
 type Turn struct {
 	session *Session
-	from    int64
-	ctx     context.Context // of the start of its process; ends with that
-	end     context.CancelCauseFunc
+	own     bool    // the CLI began it by itself
+	ticket  *ticket // for its slot; nil: it needs none. Set before the turn is known to others
 	done    chan struct{}
 
 	// guarded by Session.mu
-	limit   time.Duration // from its slot on; 0 = none of its own
-	clock   *time.Timer   // nil before it has a slot
-	begun   bool          // its prompt was taken: who aborts it has to end the process
-	aborted *Error        // why it was ended from outside, nil else
-	over    bool
-	result  Result
+	from     int64
+	ctx      context.Context // of its start; ends with that. Who starts it may read it
+	end      context.CancelCauseFunc
+	limit    time.Duration // from its slot on; 0 = none of its own
+	clock    *time.Timer   // nil before it has a slot
+	starting bool          // who starts it fails it, too
+	proc     *process      // has the prompt, or will; nil before
+	aborted  *Error        // why it was ended from outside, nil else
+	timedOut bool          // aborted by its own limit
+	ending   bool          // claimed, see claimLocked
+	over     bool
+	result   Result
 }
 
 // newTurn is a turn that begins with the event of id from. Who starts it ends its
 // context.
 func (s *Session) newTurn(from int64) *Turn {
-	t := s.ownTurn(from)
-	t.begun = false
+	t := &Turn{session: s, from: from, done: make(chan struct{}), starting: true}
 	t.ctx, t.end = context.WithCancelCause(s.ctx)
 	return t
 }
 
 // ownTurn is a turn that the CLI began by itself.
 func (s *Session) ownTurn(from int64) *Turn {
-	return &Turn{session: s, from: from, done: make(chan struct{}), begun: true, ctx: s.ctx, end: func(error) {}}
+	return &Turn{session: s, own: true, from: from, done: make(chan struct{}), ctx: s.ctx, end: func(error) {}}
 }
 
 // Session returns the session that works on the turn; of a fork, the new one.
 func (t *Turn) Session() *Session { return t.session }
 
 // From is the id of the first event of the turn, or of one shortly before it.
-func (t *Turn) From() int64 { return t.from }
+func (t *Turn) From() int64 {
+	t.session.mu.Lock()
+	defer t.session.mu.Unlock()
+	return t.from
+}
 
 // Done is closed when the turn has ended, however it did.
 func (t *Turn) Done() <-chan struct{} { return t.done }
@@ -52,6 +64,13 @@ func (t *Turn) Result() Result {
 	t.session.mu.Lock()
 	defer t.session.mu.Unlock()
 	return t.result
+}
+
+// TimedOut reports whether the turn's own limit ended it.
+func (t *Turn) TimedOut() bool {
+	t.session.mu.Lock()
+	defer t.session.mu.Unlock()
+	return t.timedOut && t.result.Code == Timeout
 }
 
 // Wait waits for the end of the turn; the error is the cause of ctx's end, and the
@@ -67,119 +86,131 @@ func (t *Turn) Wait(ctx context.Context) (Result, error) {
 
 // Abort ends the turn with why as its result, also while it waits for a slot or for
 // its process to start. It returns at once; Done tells the end. The session fails
-// and can be continued. It does nothing to a turn that has ended.
-func (t *Turn) Abort(why *Error) {
+// and can be continued. It does nothing to a turn that has ended, or is ending.
+func (t *Turn) Abort(why *Error) { t.abort(why, false) }
+
+func (t *Turn) abort(why *Error, timedOut bool) {
 	s := t.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.over || t.aborted != nil || s.state == Cancelled {
+	if t.over || t.ending || t.aborted != nil || s.state == Cancelled {
 		return
 	}
-	t.aborted = why
+	t.aborted, t.timedOut = why, timedOut
 	t.end(why) // a start under way ends the turn itself
-	if p := s.proc; t.begun {
-		s.work.Go(func() { s.endAborted(t, p, why) }) // ends with the process, at most the stop ladder
+	if t.proc != nil || !t.starting {
+		t.stopLocked()
 	}
 }
 
+// stopLocked ends the process of an aborted turn.
+func (t *Turn) stopLocked() {
+	p := t.proc
+	if p != nil {
+		p.stopping = true // from now on: the next turn must not be given to it
+	}
+	t.session.work.Go(func() { t.endAborted(p) }) // ends with the process, at most the stop ladder
+}
+
 // endAborted ends the process of a turn under way; its own last result, if it has
-// one, ends the turn, see told.
-func (s *Session) endAborted(t *Turn, p *process, why *Error) {
+// one, ends the turn, see handleResult.
+func (t *Turn) endAborted(p *process) {
 	if p != nil {
 		p.end(ended{"abort"}) // pending questions are denied
 		p.stop()
 	}
-	t.fail(why)
-}
-
-// again lets the turn be started once more; the error is why it was aborted.
-func (t *Turn) again() error {
 	s := t.session
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	starting, why := t.starting, t.aborted
+	s.mu.Unlock()
+	if !starting {
+		t.fail(why)
+	}
+}
+
+// againLocked lets the turn be started once more.
+func (t *Turn) againLocked() {
+	t.starting, t.proc = true, nil
+	t.ctx, t.end = context.WithCancelCause(t.session.ctx)
+}
+
+// givenLocked notes the process that will get, or gets, the turn's prompt.
+func (t *Turn) givenLocked(p *process) {
+	t.proc = p
 	if t.aborted != nil {
-		return t.aborted
+		t.stopLocked()
 	}
-	t.begun = false
-	t.ctx, t.end = context.WithCancelCause(s.ctx)
-	return nil
 }
 
-// taken notes that the turn's process has its prompt. The error is why the turn was
-// aborted before.
-func (t *Turn) taken() error {
-	t.session.mu.Lock()
-	defer t.session.mu.Unlock()
-	if t.aborted != nil {
-		return t.aborted
+// run starts a process for the turn, which has its slot. The error is why it could
+// not, or that the turn was aborted.
+func (t *Turn) run(ctx context.Context, l launch, prompt string, timeout time.Duration) error {
+	err := t.session.firstTurn(ctx, l, prompt, timeout)
+	s := t.session
+	s.mu.Lock()
+	t.starting = false
+	if err == nil && t.aborted != nil {
+		err = t.aborted
 	}
-	t.begun = true
-	return nil
-}
-
-// run starts a process for the turn, which has its slot.
-func (t *Turn) run(l launch, prompt string, timeout time.Duration) error {
-	defer t.end(nil)
-	if err := t.session.firstTurn(t.ctx, l, prompt, timeout); err != nil {
-		return err
-	}
-	return t.handedOver()
-}
-
-// handedOver is taken for a turn whose process has begun: one that was aborted in
-// that moment ends with its process.
-func (t *Turn) handedOver() error {
-	err := t.taken()
-	if err == nil {
-		return nil
-	}
-	if p := t.session.current(); p != nil {
+	p := t.proc
+	s.mu.Unlock()
+	if err != nil && p != nil {
 		p.end(ended{"abort"})
 		p.stop()
 	}
 	return err
 }
 
-// waitForSlot waits for the turn's slot, first come, first served. The error is why
-// it was aborted, or that the session ended.
+// waitForSlot waits for the turn's slot. The error is why it was aborted, or that
+// the session ended.
 func (t *Turn) waitForSlot() error {
-	s := t.session
-	s.mu.Lock()
-	s.queued = true
-	s.mu.Unlock()
-	if err := s.engine.slots.wait(t.ctx); err != nil {
-		s.mu.Lock()
-		s.queued = false
-		s.mu.Unlock()
+	if err := t.ticket.wait(t.ctx); err != nil {
 		return err
 	}
-	s.gotSlot()
+	t.session.gotSlot()
 	return nil
 }
 
-// fail ends the turn if nothing else has.
+// fail ends the turn, unless something else has, or will.
 func (t *Turn) fail(err error) {
-	t.session.mu.Lock()
-	over := t.over
-	t.session.mu.Unlock()
-	if !over && err != nil {
-		t.session.fail(err)
+	s := t.session
+	s.mu.Lock()
+	mine := t.claimLocked()
+	s.mu.Unlock()
+	if mine && err != nil {
+		s.fail(err)
 	}
 }
 
-// why says why the turn was ended from outside, nil if it was not.
-func (t *Turn) why() *Error {
-	if t == nil {
-		return nil
+// claimLocked lets its one caller that gets true end the turn by Session.endTurn. A
+// turn that a cancel cuts off is ended when nothing of the session is left.
+func (t *Turn) claimLocked() bool {
+	if t.over || t.ending || t.session.state == Cancelled {
+		return false
 	}
-	return t.aborted
+	t.ending = true
+	return true
+}
+
+// resultLocked says whether a result that p tells ends the turn under way, which it
+// then claims; and why that was aborted. One of work in the background, while the
+// turn waits for its slot, does not.
+func (s *Session) resultLocked(p *process, failed bool) (ends bool, aborted *Error) {
+	t := s.working
+	switch {
+	case t == nil || t.over || s.state == Cancelled:
+		return true, nil
+	case !t.own && t.proc != p, s.state == Starting && !failed:
+		return false, nil
+	}
+	return t.claimLocked(), t.aborted
 }
 
 // startClockLocked lets the turn's own limit run.
 func (t *Turn) startClockLocked() {
 	if t.limit > 0 && t.clock == nil && !t.over {
 		limit := t.limit
-		t.clock = time.AfterFunc(limit, func() { t.Abort(errTurnTimeout(limit)) })
+		t.clock = time.AfterFunc(limit, func() { t.abort(errTurnTimeout(limit), true) })
 	}
 }
 
@@ -199,9 +230,5 @@ func (t *Turn) endLocked(r Result) {
 	close(t.done)
 }
 
-// turnUnderWay is the newest turn.
-func (s *Session) turnUnderWay() *Turn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.working
-}
+// queued says whether the turn waits for its slot.
+func (t *Turn) queued() bool { return t != nil && !t.over && t.ticket.waits() }

@@ -19,6 +19,9 @@ func (p *StartParams) validate() error {
 	if p.Effort != "" && !slices.Contains([]string{"low", "medium", "high", "max"}, p.Effort) {
 		return Errorf(InvalidArgument, "effort %q: want low, medium, high or max", p.Effort)
 	}
+	if err := validateMode(p.PermissionMode); err != nil {
+		return err
+	}
 	if !slices.Contains([]string{"", "adaptive", "enabled", "disabled"}, p.Thinking) {
 		return Errorf(InvalidArgument, "thinking %q: want adaptive, enabled or disabled", p.Thinking)
 	}

@@ -5,6 +5,7 @@ package admission
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
 )
@@ -56,6 +57,7 @@ type Request struct {
 	Session permission.Session // the session it is about, as its calls are judged; the zero value for Start and List
 	Target  Target             // that session as a caller sees it; the zero value for Start and List
 	Load    Load
+	Bypass  Bypass
 
 	// Annotations are what plugins said of the request; the engine sets them.
 	Annotations []permission.Annotation
@@ -73,6 +75,12 @@ type Load struct {
 	CallerSessions int
 	USDToday       float64
 	CallerUSDToday float64
+}
+
+// Bypass says whether the mode bypassPermissions is enabled, and until when.
+type Bypass struct {
+	Enabled bool
+	Until   time.Time // zero unless Enabled
 }
 
 // Server is one MCP server that is not the caller's.

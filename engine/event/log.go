@@ -43,6 +43,7 @@ type Log struct {
 	failed  error   // write: why, nil while it has all
 
 	observers []Observer // write
+	observed  int64      // write: observers that were told the end know of the events before this id
 
 	mu       sync.Mutex
 	events   []Event // write, mu: contiguous ids, events[0].ID == first

@@ -11,8 +11,9 @@ type Observer interface {
 	Ended(sessionID string)
 }
 
-// Observe has observers told of the events in memory, and of all that follow,
-// until [Log.EndObserving]. Partial ones are left out. It is for a log that has
+// Observe has observers told of the events in memory, but for those that others were
+// told of before, and of all that follow, until [Log.EndObserving]. Partial ones are
+// left out. It is for a log that has
 // its history already: ids move up when it gets one. Observers must not panic.
 func (l *Log) Observe(observers ...Observer) {
 	if len(observers) == 0 {
@@ -22,7 +23,9 @@ func (l *Log) Observe(observers ...Observer) {
 	defer l.write.Unlock()
 	l.observers = observers
 	for _, e := range l.events {
-		l.observe(e)
+		if e.ID >= l.observed {
+			l.observe(e)
+		}
 	}
 }
 
@@ -33,6 +36,7 @@ func (l *Log) EndObserving(sessionID string) {
 	defer l.write.Unlock()
 	for _, o := range l.observers {
 		o.Ended(sessionID)
+		l.observed = l.next
 	}
 	l.observers = nil
 }
