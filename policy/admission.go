@@ -56,7 +56,7 @@ func (s *Set) describeAdmission(r admission.Request) (admissionInput, error) {
 	in := admissionInput{
 		commonInput: s.describeCommon("admission/v1", permission.Request{SessionID: r.SessionID, Caller: r.Caller, Session: r.Session}),
 		Action:      string(r.Action), SessionID: r.SessionID,
-		Target: targetInput(r.Target), Load: loadInput(r.Load), Plugins: describePlugins(r.Annotations),
+		Target: targetInput(r.Target), Load: loadInput(r.Load), Bypass: describeBypass(r.Bypass), Plugins: describePlugins(r.Annotations),
 		Grants: list(s.options.Grants), Parameters: map[string]any{}, Names: []string{}, Env: []string{},
 		Cwd: r.Cwd, CwdInsideRoots: r.CwdInsideRoots, Roots: list(r.Roots), AdditionalDirs: []dirInput{},
 		Trusted: r.Trusted, Mentions: list(r.Mentions), RunningSessions: r.RunningSessions, Sensitive: r.Sensitive,

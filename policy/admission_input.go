@@ -28,6 +28,7 @@ type admissionInput struct {
 	RunningSessions int               `json:"running_sessions"`
 	Target          targetInput       `json:"target_session" doc:"the session it is about"`
 	Load            loadInput         `json:"load"`
+	Bypass          bypassInput       `json:"bypass" doc:"whether permissionMode bypassPermissions is enabled (claude_code_configure)"`
 
 	Plugins map[string]pluginOutput `json:"plugins" doc:"what plugins said of a start, fork, resume or reply, by their names; without one that was not heard"`
 }
@@ -117,4 +118,17 @@ type loadInput struct {
 	CallerSessions int     `json:"caller_sessions"`
 	USDToday       float64 `json:"usd_today" doc:"spent since midnight UTC by this server"`
 	CallerUSDToday float64 `json:"caller_usd_today"`
+}
+
+type bypassInput struct {
+	Enabled bool  `json:"enabled" doc:"a start may ask for it now"`
+	UntilNS int64 `json:"until_ns" doc:"nanoseconds since 1970; 0 unless enabled"`
+}
+
+func describeBypass(b admission.Bypass) bypassInput {
+	in := bypassInput{Enabled: b.Enabled}
+	if b.Enabled {
+		in.UntilNS = b.Until.UnixNano()
+	}
+	return in
 }

@@ -43,7 +43,10 @@ func TestRefusalsSayWhatWouldDo(t *testing.T) {
 		in            admission.Request
 		names         string
 	}{
-		{"admission.configure", "dev", all, admission.Request{Action: "configure"}, "configure"},
+		{"admission.configure", "dev", all, admission.Request{Action: "reconfigure"}, "reconfigure"},
+		{"admission.configure", "dev", []string{"bypassPermissions"}, admission.Request{Action: admission.Configure}, "configure"},
+		{"admission.configure_bypass", "dev", all, configure("enable_bypass"), "enable_bypass"},
+		{"admission.configure_bypass", "locked", []string{"bypassPermissions"}, configure("enable_bypass"), "profile locked"},
 		{"admission.parameter", "dev", nil, start(`{"mcpServers":{}}`), "mcpServers"},
 		{"admission.cwd", "dev", all, of(`{}`, func(r *admission.Request) { r.CwdInsideRoots = false }), "cwd"},
 		{"admission.directories", "dev", nil, of(`{}`, outside("/elsewhere")), "/elsewhere"},

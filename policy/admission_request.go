@@ -36,7 +36,7 @@ func (s *Set) describeRequest(in admissionInput, r admission.Request) (requestIn
 		Cwd: r.Cwd, Dirs: s.furtherDirs(r), Model: v.text("model"), FallbackModel: v.text("fallbackModel"),
 		PermissionMode: v.text("permissionMode"), AllowedTools: v.texts("allowedTools"), DisallowedTools: v.texts("disallowedTools"),
 		McpServers: v.servers(), Env: v.variables(), MaxTurns: v.count("maxTurns"), MaxUSD: v.number("maxBudgetUsd"),
-		TimeoutS: int(math.Ceil(v.number("waitMs") / 1000)), SettingSources: v.texts("settingSources"),
+		TimeoutS: v.timeout(), SettingSources: v.texts("settingSources"),
 		Sandbox: v.object("sandbox"), Agents: slices.Sorted(maps.Keys(v.object("agents"))),
 		SystemPrompt: v.systemPrompt(), Prompt: v.prompt(), Executable: executableOf(v.text("pathToClaudeCodeExecutable"), r),
 	}
@@ -99,6 +99,15 @@ func (v *requestReader) number(name string) float64 {
 		return 0
 	}
 	return f
+}
+
+// timeout is how long the caller lets a blocking call take, in seconds.
+func (v *requestReader) timeout() int {
+	wait, limit := v.number("waitMs"), v.number("timeout")
+	if wait == 0 {
+		wait = limit
+	}
+	return int(math.Ceil(wait / 1000))
 }
 
 func (v *requestReader) count(name string) int {

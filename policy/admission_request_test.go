@@ -70,7 +70,7 @@ func TestRequestOfOtherTypes(t *testing.T) {
 	s := load(t, Options{Grants: []string{"*"}})
 	for name, value := range map[string]string{
 		"model": `1`, "fallbackModel": `[]`, "permissionMode": `{}`, "allowedTools": `"Read"`, "disallowedTools": `[1]`, "tools": `7`,
-		"maxTurns": `1.5`, "maxBudgetUsd": `"1"`, "waitMs": `[]`, "settingSources": `[null]`, "sandbox": `[]`, "agents": `"x"`,
+		"maxTurns": `1.5`, "maxBudgetUsd": `"1"`, "waitMs": `[]`, "timeout": `"5"`, "settingSources": `[null]`, "sandbox": `[]`, "agents": `"x"`,
 		"systemPrompt": `7`, "prompt": `{}`, "env.X": `7`, "mcpServers": `[]`, "pathToClaudeCodeExecutable": `true`,
 	} {
 		d, err := s.Admit(context.Background(), start(`{"`+name+`":`+value+`}`))
@@ -118,6 +118,17 @@ func TestExecutableOfRequest(t *testing.T) {
 	} {
 		if got := executableOf(path, r); got != want {
 			t.Errorf("%s: got %+v, want %+v", path, got, want)
+		}
+	}
+}
+
+// The timeout of a call is told in seconds, whichever parameter it came by.
+func TestTimeoutOfRequest(t *testing.T) {
+	for args, want := range map[string]int{
+		`{}`: 0, `{"waitMs":2500}`: 3, `{"timeout":600000}`: 600, `{"timeout":1}`: 1, `{"timeout":5000,"waitMs":0}`: 5,
+	} {
+		if got := described(t, start(args)).TimeoutS; got != want {
+			t.Errorf("%s: %d s, want %d", args, got, want)
 		}
 	}
 }

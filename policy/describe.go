@@ -51,6 +51,7 @@ func (c *commonInput) session(id string, s permission.Session, now time.Time) {
 		Mode: s.Mode, Trusted: s.Trusted, Model: s.Model, Turn: s.Turn, Labels: s.Labels,
 		InitialPromptSHA256: s.PromptSHA256, AllowedTools: s.AllowedTools, DisallowedTools: s.DisallowedTools, Sandbox: s.SandboxOn,
 		McpServers: s.McpServers, McpServersKnown: s.McpServers != nil, InprocServers: s.InprocServers,
+		NoHooks: s.NoHooks, NoTickets: s.NoTickets,
 	}
 	c.Budget = budgetInput{USD: s.CostUSD, USDLimit: s.MaxBudgetUSD, Turns: s.Turns, TurnsLimit: s.MaxTurns, ToolCalls: s.ToolCalls}
 	c.History = historyInput{ToolCalls: s.ToolCalls, Denies: s.Denies, Asks: s.Asks, Tools: s.Tools, Taint: s.Taint}

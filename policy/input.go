@@ -52,7 +52,7 @@ type sessionInput struct {
 	Cwd                 string            `json:"cwd" doc:"absolute, links resolved"`
 	Roots               []string          `json:"roots" doc:"folders sessions may work in, absolute, links resolved"`
 	AdditionalDirs      []string          `json:"additional_dirs" doc:"further folders the caller was granted"`
-	Mode                string            `json:"mode" doc:"default, acceptEdits or plan" enum:"default,acceptEdits,plan,"`
+	Mode                string            `json:"mode" doc:"permission mode; outside of a session empty" enum:"default,acceptEdits,plan,dontAsk,delegate,bypassPermissions,"`
 	Trusted             bool              `json:"trusted" doc:"the folder's own settings are loaded live"`
 	Model               string            `json:"model"`
 	Turn                int               `json:"turn" doc:"number of the running turn, from 1"`
@@ -65,6 +65,8 @@ type sessionInput struct {
 	McpServers          []string          `json:"mcp_servers" doc:"names of the MCP servers it was given, as their tools spell them"`
 	McpServersKnown     bool              `json:"mcp_servers_known" doc:"false outside of a session, as when a call is tried by hand"`
 	InprocServers       []string          `json:"inproc_servers" doc:"names of the servers in this process it was given, whose tools are of kind sdk"`
+	NoHooks             bool              `json:"no_hooks" doc:"the caller wants no hooks but the gate's; others never run"`
+	NoTickets           bool              `json:"no_tickets" doc:"the caller wants no tickets written"`
 }
 
 type agentInput struct {

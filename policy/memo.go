@@ -141,6 +141,7 @@ func (m *decisionMemo) key(b []byte, r *permission.Request) []byte {
 	b = texts0(texts0(texts0(texts0(b, s.Roots), s.AdditionalDirs), s.AllowedTools), s.DisallowedTools)
 	b = texts0(texts0(b, s.McpServers), s.InprocServers)
 	b = strconv.AppendBool(strconv.AppendBool(strconv.AppendBool(b, s.McpServers == nil), s.Trusted), s.SandboxOn)
+	b = strconv.AppendBool(strconv.AppendBool(b, s.NoHooks), s.NoTickets)
 	for i := range m.parts {
 		b = m.parts[i].add(b, r)
 	}

@@ -39,6 +39,8 @@ func TestMemoKey(t *testing.T) {
 		{"other input", ``, change(func(r *permission.Request) { r.Input = []byte(`{}`) }), false},
 		{"other session", ``, change(func(r *permission.Request) { r.SessionID = "t" }), false},
 		{"other mode", ``, change(func(r *permission.Request) { r.Session.Mode = "plan" }), false},
+		{"no hooks", ``, change(func(r *permission.Request) { r.Session.NoHooks = true }), false},
+		{"no tickets", ``, change(func(r *permission.Request) { r.Session.NoTickets = true }), false},
 		{"other use of the tool", ``, change(func(r *permission.Request) { r.ToolUseID = "u" }), true},
 		{"a turn nobody looks at", `a if input.session.cwd == "/w"`, turn, true},
 		{"a turn", `a if input.session.turn > 1`, turn, false},

@@ -17,7 +17,7 @@ var profileFiles = map[string][]string{
 // the caller disallows, and the doors other than tool calls.
 var noneFiles = []string{
 	"none", "session", "families", "caller", "inproc",
-	"admission", "admission_answer", "admission_env", "admission_executable", "admission_limits", "admission_servers", "admission_sources",
+	"admission", "admission_answer", "admission_configure", "admission_env", "admission_executable", "admission_limits", "admission_servers", "admission_sources",
 }
 
 // inProfile reports whether a profile loads the file of that name. Files that

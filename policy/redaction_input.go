@@ -24,7 +24,7 @@ type originInput struct {
 type redactingSession struct {
 	ID      string   `json:"id" doc:"UUID"`
 	Cwd     string   `json:"cwd" doc:"absolute, links resolved"`
-	Mode    string   `json:"mode" doc:"default, acceptEdits or plan" enum:"default,acceptEdits,plan,"`
+	Mode    string   `json:"mode" doc:"permission mode; outside of a session empty" enum:"default,acceptEdits,plan,dontAsk,delegate,bypassPermissions,"`
 	Model   string   `json:"model" doc:"that was asked for"`
 	Trusted bool     `json:"trusted" doc:"the folder's own settings are loaded live"`
 	Taint   []string `json:"taint" doc:"key:value of the labels of calls that were let through"`

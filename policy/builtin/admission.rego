@@ -5,11 +5,11 @@ package gatehouse.admission
 
 decisions contains {"effect": "allow", "rule": "admission.known"} if input.action in known_actions
 
-known_actions := {"start", "reply", "fork", "resume", "cancel", "list", "answer"}
+known_actions := {"start", "reply", "fork", "resume", "cancel", "list", "answer", "configure"}
 
 decisions contains {
 	"effect": "deny", "rule": "admission.configure", "severity": "critical",
-	"reason": never(sprintf("action %q", [short(input.action)]), "admission.configure", "a running session is changed by nobody; start another one"),
+	"reason": never(sprintf("action %q", [short(input.action)]), "admission.configure", "it is not one of the actions; start another session"),
 } if {
 	not input.action in known_actions
 	input.action != "mcp_server" # judged by rules of its own
@@ -20,9 +20,9 @@ decisions contains {
 free := {
 	"additionalDirectories", "agent", "agents", "allowedTools", "betas", "cwd", "debug", "disallowedTools", "effort",
 	"enableFileCheckpointing", "fallbackModel", "forkSession", "includePartialMessages", "includeSensitive",
-	"maxBudgetUsd", "maxTurns", "model", "outputFormat", "permissionMode", "permissionRequestTimeoutMs",
+	"maxBudgetUsd", "maxTurns", "model", "noHooks", "noTickets", "outputFormat", "permissionMode", "permissionRequestTimeoutMs",
 	"persistSession", "pollOptions", "prompt", "responseMode", "resumeSessionAt", "resumeToken", "sessionId",
-	"sessionInitTimeoutMs", "settingSources", "strictMcpConfig", "systemPrompt", "thinking", "tools", "waitMs",
+	"sessionInitTimeoutMs", "settingSources", "strictMcpConfig", "systemPrompt", "thinking", "timeout", "tools", "waitMs",
 }
 
 opens_session if input.action in {"start", "reply", "fork", "resume"}
@@ -71,10 +71,19 @@ too_much(dir) if dir.is_root
 
 decisions contains {
 	"effect": "deny", "rule": "admission.mode", "severity": "critical",
-	"reason": never("permissionMode", "admission.mode", "it must be default, plan or acceptEdits, as there is no way around the policies"),
+	"reason": never("permissionMode", "admission.mode", "it must be default, acceptEdits, plan, dontAsk or delegate, or bypassPermissions where claude_code_configure has enabled it"),
 } if {
 	"permissionMode" in input.names
-	not input.parameters.permissionMode in {"default", "plan", "acceptEdits"}
+	not input.parameters.permissionMode in {"default", "acceptEdits", "plan", "dontAsk", "delegate", "bypassPermissions"}
+}
+
+decisions contains {
+	"effect": "deny", "rule": "admission.mode", "severity": "critical",
+	"reason": "permissionMode bypassPermissions is refused (rule admission.mode): it is not enabled now; claude_code_configure enables it for a while where [tools] configure and [grants] parameters allow that. Without it, allowedTools names what may run unasked",
+} if {
+	input.parameters.permissionMode == "bypassPermissions"
+	input.action != "resume" # the mode it had; it asks while that is not enabled
+	not input.bypass.enabled == true
 }
 
 decisions contains {

@@ -63,6 +63,12 @@ starts_sessions(command, args) if {
 	not args[0] in {"check", "demo", "help", "version"}
 }
 
+# Under its other name the program does nothing else, whatever its arguments are.
+starts_sessions(command, args) if {
+	words := concat(" ", array.concat([command], args))
+	regex.match(`(?i)(^|[\s"'=/\\;&|(])mpm-session-server([-_.]?v?[0-9][0-9a-z._-]*)?(\.exe)?(["'\s;&|)]|$)`, words)
+}
+
 starts_sessions(command, args) if {
 	words := concat(" ", array.concat([command], args))
 	regex.match(`(?i)(^|[\s"'=/\\;&|(])gatehouse([-_.]?v?[0-9][0-9a-z._-]*)?(\.exe)?["']?\s+["']?(serve|run)\b`, words)

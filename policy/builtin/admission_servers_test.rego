@@ -45,10 +45,14 @@ test_server_that_starts_sessions if {
 		{"command": "sh", "args": ["-c", "exec gatehouse serve"]}, {"command": "/opt/gatehouse-1.2", "args": ["serve"]},
 		{"command": "/opt/gatehouse_v1.2.exe", "args": ["--profile", "dev"]}, {"command": "gatehouse", "args": []},
 		{"command": "sh", "args": ["-c", "cd /;'/x y/gatehouse' run hello"]}, {"command": "sh -c 'gatehouse serve'", "args": []},
+		{"command": "mpm-session-server", "args": []}, {"command": "/opt/MPM-session-server.exe", "args": ["--max-concurrent", "9"]},
+		{"command": "gatehouse", "args": ["mpm-session-server"]}, {"command": "env", "args": ["A=b", "/x/mpm-session-server"]},
+		{"command": "sh", "args": ["-c", "exec 'mpm-session-server' --max-concurrent 2"]},
 	] {
 		denied(server("user", {"mcp_server": object.union(own_server, s), "grants": ["*"]})) == {"admission.server_self"}
 	}
 	every s in [
+		{"command": "mpm-session-servers", "args": []}, {"command": "my-mpm-session-server", "args": []},
 		{"command": "gatehouse-tickets", "args": ["serve"]}, {"command": "gatehouse", "args": ["version"]},
 		{"command": "docs", "args": ["--project", "gatehouse"]}, {"command": "docs", "args": ["/src/gatehouse", "server"]},
 	] {
@@ -83,7 +87,7 @@ test_resume_is_checked_as_a_start if {
 	denied(ask("resume", {"cwd_inside_roots": false, "grants": ["*"]})) == {"admission.cwd"}
 	denied(ask("resume", {"profile": "ci"})) == {"admission.budget"}
 	denied(ask("resume", {"profile": "ci", "names": ["maxBudgetUsd"], "parameters": {"maxBudgetUsd": 1}, "request": {"max_usd": 1}})) == set()
-	denied(ask("resume", {"names": ["permissionMode"], "parameters": {"permissionMode": "bypassPermissions"}})) == {"admission.mode"}
+	denied(ask("resume", {"names": ["permissionMode"], "parameters": {"permissionMode": "auto"}})) == {"admission.mode"}
 }
 
 test_sensitive_lists if {

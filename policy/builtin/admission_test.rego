@@ -32,12 +32,14 @@ test_every_action_is_known if {
 		denied(ask(action, {})) == set()
 		{d.rule | some d in decided(ask(action, {}))} == {"admission.known"}
 	}
-	denied(ask("configure", {"grants": ["*"]})) == {"admission.configure"}
+	denied(ask("reconfigure", {"grants": ["*"]})) == {"admission.configure"}
 	denied(ask("", {"grants": ["*"]})) == {"admission.configure"}
 }
 
 test_parameters if {
-	denied(set("prompt", "hi", {})) == set()
+	every name in ["prompt", "timeout", "noHooks", "noTickets"] {
+		denied(set(name, "hi", {})) == set()
+	}
 	denied(set("mcpServers", {}, {})) == {"admission.parameter"}
 	denied(set("mcpServers", {}, {"grants": ["mcpServers"]})) == set()
 	denied(set("mcpServers", {}, {"grants": ["*"]})) == set()
@@ -71,8 +73,15 @@ test_env if {
 }
 
 test_modes_and_budget if {
-	denied(set("permissionMode", "acceptEdits", {})) == set()
-	denied(set("permissionMode", "bypassPermissions", {"grants": ["*"]})) == {"admission.mode"}
+	every mode in ["default", "acceptEdits", "plan", "dontAsk", "delegate"] {
+		denied(set("permissionMode", mode, {})) == set()
+	}
+	every mode in ["bypassPermissions", "auto", "", "Default", ["plan"], null] {
+		denied(set("permissionMode", mode, {"grants": ["*"]})) == {"admission.mode"}
+	}
+	denied(set("permissionMode", "bypassPermissions", {"bypass": {"enabled": true}})) == set()
+	denied(set("permissionMode", "bypassPermissions", {"bypass": {"enabled": false}, "grants": ["*"]})) == {"admission.mode"}
+	denied(set("permissionMode", "auto", {"bypass": {"enabled": true}, "grants": ["*"]})) == {"admission.mode"}
 	denied(ask("start", {"profile": "ci"})) == {"admission.budget"}
 	denied(ask("start", {"profile": "ci", "request": {"max_usd": 0.1}})) == set()
 	denied(ask("fork", {"profile": "ci"})) == set()

@@ -13,6 +13,17 @@ decisions contains {"effect": "allow", "rule": "dev.accept_edits"} if {
 	input.paths_plain == true
 }
 
+# In plan mode also what the caller allows waits for the plan, see plan.rego.
+decisions contains {
+	"effect": "ask", "rule": "plan.command", "severity": "low",
+	"reason": "the session is in plan mode, in which nothing runs but commands that are known to read",
+	"agent_message": "Look around with commands that only read, finish the plan and hand it over with ExitPlanMode; commands that do something come after it is accepted.",
+} if {
+	input.session.mode == "plan"
+	input.tool.name == "Bash"
+	not shell_reads
+}
+
 # Of several commands each is covered by a rule of the caller's that names it, or
 # only reads: npm test | tail -5 where Bash(npm test *) is allowed.
 decisions contains {"effect": "allow", "rule": "dev.compound"} if {

@@ -20,7 +20,7 @@ families := {
 	"docker": ["container", "publish"], "podman": ["container", "publish"], "nerdctl": ["container", "publish"],
 	"docker-compose": ["container"],
 	# later and elsewhere
-	"gatehouse": ["session"], "claude": ["session"], "npx": ["runner"], "bunx": ["runner"], "pnpx": ["runner"], "uvx": ["runner"],
+	"gatehouse": ["session"], "mpm-session-server": ["session"], "claude": ["session"], "npx": ["runner"], "bunx": ["runner"], "pnpx": ["runner"], "uvx": ["runner"],
 	"crontab": ["persistence"], "launchctl": ["persistence"], "at": ["persistence"], "batch": ["persistence"],
 	"schtasks": ["persistence"], "update-rc.d": ["persistence"], "chkconfig": ["persistence"], "rc-update": ["persistence"],
 	"systemd-run": ["persistence"], "systemctl": ["service"], "loginctl": ["service"],

@@ -112,6 +112,14 @@ test_modes if {
 	not "allow:dev.accept_edits" in rules(edit)
 	"allow:dev.accept_edits" in rules(object.union(edit, {"session": {"mode": "acceptEdits"}}))
 	"ask:plan.write" in rules(object.union(edit, {"session": {"mode": "plan"}}))
+	every mode in ["dontAsk", "delegate", "plan", "bypassPermissions"] { # none of them allows what the default does not
+		rules(edit) - rules(object.union(edit, {"session": {"mode": mode}})) == set()
+		rules(object.union(edit, {"session": {"mode": mode}})) - rules(edit) - {"ask:plan.write"} == set()
+	}
+	"ask:plan.command" in rules(object.union(shell(command("go", [])), {"session": {"mode": "plan"}}))
+	"ask:plan.command" in rules(object.union(shell(command("go", [])), {"session": {"mode": "plan"}, "allowed_by_caller": {"matched": true, "rule": "Bash"}}))
+	not "ask:plan.command" in rules(shell(command("go", [])))
+	not "ask:plan.command" in rules(object.union(shell(command("ls", [])), {"session": {"mode": "plan"}}))
 	not "allow:dev.accept_edits" in rules(object.union(edit, {"session": {"mode": "acceptEdits"}, "paths_plain": false, "paths": [path({"mode": "write"}), path({"mode": "write", "sensitive": true, "sensitive_by": "ci"})]}))
 }
 

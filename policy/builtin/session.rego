@@ -29,5 +29,5 @@ about.process contains {
 	some c in input.bash.commands
 	"process" in families[c.name.basename]
 	some a in c.args
-	regex.match(`(?i)gatehouse|claude`, a.value)
+	regex.match(`(?i)gatehouse|claude|mpm-session`, a.value)
 }
