@@ -52,9 +52,12 @@ func decodeArguments(raw json.RawMessage, known []string) (arguments, error) {
 
 // parameters lists the names a tool takes, from its schema, so that schema and
 // decoder cannot disagree.
-func parameters(tool string) []string {
+func parameters(tool string) []string { return properties(schema(tool + ".input")) }
+
+// properties lists the names a schema of this program has.
+func properties(schema json.RawMessage) []string {
 	var s struct{ Properties json.RawMessage }
-	if err := json.Unmarshal(schema(tool+".input"), &s); err != nil {
+	if err := json.Unmarshal(schema, &s); err != nil {
 		panic(err) // the file is ours
 	}
 	fields, err := members(s.Properties)

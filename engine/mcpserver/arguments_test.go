@@ -32,7 +32,7 @@ func TestArgumentsRefused(t *testing.T) {
 		{"other case", `{"Prompt":"x"}`, `"Prompt": unknown argument; did you mean "prompt"?`},
 		{"folded letter", `{"prompt":"x","ſandbox":{}}`, `unknown argument; did you mean "sandbox"?`},
 		{"misspelt", long + `disallowedTool":[]}`, `"disallowedTool": unknown argument; did you mean "disallowedTools"?`},
-		{"bypass", long + `permissionMode":"bypassPermissions"}`, `"permissionMode": unknown argument`},
+		{"bypass", long + `bypassPermissions":true}`, `"bypassPermissions": unknown argument`},
 		{"nested form", long + `advanced":{}}`, `"advanced": unknown argument`},
 		{"disk resume", long + `resumeToken":"t"}`, `"resumeToken": unknown argument`},
 		{"twice", `{"prompt":"x","prompt":"y"}`, `"prompt" is given twice`},
@@ -47,6 +47,8 @@ func TestArgumentsRefused(t *testing.T) {
 		{"overflow", long + `maxTurns":1e999}`, "maxTurns: 1e999 is out of range"},
 		{"too long a wait", long + `waitMs":55001}`, "waitMs: want a number from 0 to 55000, got 55001"},
 		{"budget", long + `maxBudgetUsd":0}`, "maxBudgetUsd: want a number above 0"},
+		{"permission mode", long + `permissionMode":"dontask"}`, `permissionMode: "dontask" is none of default, acceptEdits, plan, dontAsk, delegate, bypassPermissions; did you mean "dontAsk"?`},
+		{"timeout", long + `timeout":0}`, "timeout: want a number from 1 to 86400000, got 0"},
 		{"effort", long + `effort":"hihg"}`, `effort: "hihg" is none of low, medium, high, max; did you mean "high"?`},
 		{"empty word", long + `effort":""}`, `effort: "" is none of`},
 		{"setting source", long + `settingSources":["user","managed"]}`, `settingSources[1]: "managed" is none of user, project, local`},
@@ -82,7 +84,7 @@ func TestArgumentsMapped(t *testing.T) {
 		"additionalDirectories":["/x"],"outputFormat":{"type":"json_schema","schema":{"type":"object"}},
 		"thinking":{"type":"enabled","budgetTokens":1024},"pathToClaudeCodeExecutable":"/bin/c","mcpServers":{"s":{"command":"c"}},
 		"sandbox":{"enabled":true},"enableFileCheckpointing":true,"includePartialMessages":true,"strictMcpConfig":false,
-		"settingSources":[],"debug":true,"debugFile":"/d","env":{"CI":"1","LANG":"C"},"waitMs":0}`)
+		"settingSources":[],"debug":true,"debugFile":"/d","env":{"CI":"1","LANG":"C"},"waitMs":0,"permissionMode":"plan","timeout":7000}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +92,8 @@ func TestArgumentsMapped(t *testing.T) {
 		"prompt, cwd":       p.Prompt == "do" && p.Cwd == "/w",
 		"tool lists":        len(p.AllowedTools) == 1 && p.DisallowedTools[0] == "Bash(rm *)" && p.Tools != nil && len(*p.Tools) == 0,
 		"persistSession":    p.PersistSession != nil && !*p.PersistSession,
-		"timeouts":          p.SessionInitTimeout == 5*time.Second && p.PermissionTimeout == 3*time.Second,
+		"timeouts":          p.SessionInitTimeout == 5*time.Second && p.PermissionTimeout == 3*time.Second && p.TurnTimeout == 7*time.Second,
+		"permissionMode":    p.PermissionMode == "plan",
 		"limits":            p.MaxTurns == 7 && p.MaxBudgetUSD == 1.5,
 		"models":            p.Model == "m" && p.FallbackModel == "f" && p.Effort == "max" && p.Betas[0] == "b",
 		"prompts":           p.SystemPrompt == nil && p.AppendPrompt == "more",

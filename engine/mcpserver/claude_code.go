@@ -16,7 +16,8 @@ func (s *server) claudeCode() tool {
 		name:  startTool,
 		title: "Start a Claude Code session",
 		description: "Start a Claude Code session for a coding task. Every tool call it makes is judged by policy. " +
-			"Returns {sessionId, status, pollInterval}; follow with claude_code_check. With waitMs also actions and result.",
+			s.answering("Returns {sessionId, status, pollInterval}; follow with claude_code_check. With waitMs also actions and result. "+
+				"With timeout it returns when the turn has ended, with the whole result."),
 		annotations: mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes},
 		run:         s.start,
 	}
@@ -24,8 +25,17 @@ func (s *server) claudeCode() tool {
 
 func (s *server) start(ctx context.Context, c call) (any, error) {
 	p, wait := startParams(&c.arguments), c.wait()
+	blocking := s.blocking(&c.arguments)
 	if c.err != nil {
 		return nil, c.err
+	}
+	s.unattended(&p)
+	if blocking {
+		turn, err := s.engine.Begin(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		return awaitTurn(ctx, c, turn)
 	}
 	session, err := s.engine.Start(ctx, p)
 	if err != nil {
@@ -40,6 +50,7 @@ func startParams(a *arguments) engine.StartParams {
 	p.Prompt = a.required("prompt")
 	p.SessionInitTimeout = a.millis("sessionInitTimeoutMs")
 	p.PermissionTimeout = a.millis("permissionRequestTimeoutMs")
+	p.TurnTimeout = a.millis("timeout")
 	p.Raw = a.raw()
 	return p
 }
@@ -50,6 +61,7 @@ func sessionOptions(a *arguments) engine.StartParams {
 		Cwd:             a.text("cwd"),
 		AllowedTools:    a.list("allowedTools"),
 		DisallowedTools: a.list("disallowedTools"),
+		PermissionMode:  a.choice("permissionMode", "", permissionModes...),
 		Tools:           toolSet(a),
 		MaxTurns:        int(a.integer("maxTurns", 0, 1, maxCount)),
 		MaxBudgetUSD:    budget(a),
@@ -81,6 +93,9 @@ func sessionOptions(a *arguments) engine.StartParams {
 	p.Thinking, p.ThinkingBudget = thinking(a)
 	return p
 }
+
+// permissionModes are the words of permissionMode, see engine.StartParams.
+var permissionModes = []string{"default", "acceptEdits", "plan", "dontAsk", "delegate", "bypassPermissions"}
 
 // toolSet reads tools: names, or the preset, which is the default set.
 func toolSet(a *arguments) *[]string {

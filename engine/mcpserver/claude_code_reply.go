@@ -25,12 +25,15 @@ func (s *server) claudeCodeReply() tool {
 
 func (s *server) reply(ctx context.Context, c call) (any, error) {
 	p := resumeParams(&c.arguments)
-	wait := c.wait()
+	wait, blocking := c.wait(), s.blocking(&c.arguments)
 	if c.err != nil {
 		return nil, c.err
 	}
+	if blocking {
+		return s.replyBlocking(ctx, c, p)
+	}
 	session, err := s.engine.Session(p.SessionID)
-	if engine.CodeOf(err) == engine.SessionNotFound {
+	if resumes(session, err, p) {
 		resumed, err := s.engine.Resume(ctx, p)
 		if err != nil {
 			return nil, err
@@ -49,14 +52,49 @@ func (s *server) reply(ctx context.Context, c call) (any, error) {
 		from = 0
 	}
 	a := started(ctx, c, continued, from, wait)
-	if names := unusedOptions(&c.arguments); len(names) > 0 {
-		a.Warnings = append(a.Warnings, "the session is in memory and keeps its options; not used: "+strings.Join(names, ", "))
-	}
+	a.Warnings = append(a.Warnings, unused(&c.arguments)...)
 	return a, nil
 }
 
+// resumes says whether a reply is a resume by its token: of a session that was looked
+// for in vain, or that was stopped.
+func resumes(session *engine.Session, err error, p engine.ResumeParams) bool {
+	return engine.CodeOf(err) == engine.SessionNotFound || err == nil && p.Token != "" && session.Info().Stopped
+}
+
+// replyBlocking is reply that waits for its turn.
+func (s *server) replyBlocking(ctx context.Context, c call, p engine.ResumeParams) (any, error) {
+	session, err := s.engine.Session(p.SessionID)
+	if resumes(session, err, p) {
+		turn, err := s.engine.BeginResume(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		return awaitTurn(ctx, c, turn)
+	}
+	if err != nil {
+		return nil, err
+	}
+	turn, err := session.Begin(ctx, p.Reply)
+	if err != nil {
+		return nil, err
+	}
+	a, err := awaitTurn(ctx, c, turn)
+	a.Warnings = append(a.Warnings, unused(&c.arguments)...)
+	return a, err
+}
+
+// unused warns of options of a session that keeps those it has.
+func unused(a *arguments) []string {
+	names := unusedOptions(a)
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"the session is in memory and keeps its options; not used: " + strings.Join(names, ", ")}
+}
+
 // replyParameters are those of every reply; the others are for a resume from disk.
-var replyParameters = []string{"sessionId", "prompt", "forkSession", "sessionInitTimeoutMs", "permissionRequestTimeoutMs", "waitMs"}
+var replyParameters = []string{"sessionId", "prompt", "forkSession", "sessionInitTimeoutMs", "permissionRequestTimeoutMs", "timeout", "waitMs"}
 
 // resumeParams reads all of them. Policy sees, of a reply, what is used for it.
 func resumeParams(a *arguments) engine.ResumeParams {
@@ -67,6 +105,7 @@ func resumeParams(a *arguments) engine.ResumeParams {
 			Fork:               a.boolean("forkSession", false),
 			SessionInitTimeout: a.millis("sessionInitTimeoutMs"),
 			PermissionTimeout:  a.millis("permissionRequestTimeoutMs"),
+			TurnTimeout:        a.millis("timeout"),
 			Raw:                map[string]json.RawMessage{},
 		},
 		Options: sessionOptions(a),

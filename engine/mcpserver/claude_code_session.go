@@ -32,6 +32,9 @@ type sessionsAnswer struct {
 func (s *server) manage(ctx context.Context, c call) (any, error) {
 	action := c.action("list", "get", "cancel")
 	sensitive := c.boolean("includeSensitive", false)
+	if sensitive && s.noDetails != "" {
+		return nil, engine.Errorf(engine.PermissionDenied, "includeSensitive is refused: %s", s.noDetails)
+	}
 	if action == "list" {
 		c.only("get or cancel", "sessionId")
 		if c.err != nil {
@@ -149,7 +152,7 @@ func viewOf(i engine.Info, sensitive bool) sessionView {
 		SessionID: i.ID, ParentID: i.ParentID, Status: i.State.String(),
 		CreatedAt: i.CreatedAt, LastActiveAt: i.LastActiveAt,
 		TotalTurns: i.TotalTurns, TotalCostUSD: i.TotalCostUSD, cancellation: cancellationOf(i),
-		Model: i.Model, FallbackModel: p.FallbackModel, PermissionMode: "default",
+		Model: i.Model, FallbackModel: p.FallbackModel, PermissionMode: i.Mode,
 		AllowedTools: listed(p.AllowedTools), DisallowedTools: listed(p.DisallowedTools), Tools: p.Tools,
 		MaxTurns: p.MaxTurns, MaxBudgetUSD: p.MaxBudgetUSD,
 		Agent: p.Agent, Effort: p.Effort, Betas: p.Betas, OutputSchema: p.OutputSchema,

@@ -21,7 +21,8 @@ var predecessor = map[string]string{
 	startTool: "prompt cwd allowedTools disallowedTools tools persistSession sessionInitTimeoutMs permissionRequestTimeoutMs " + options30,
 	"claude_code_reply": "sessionId prompt forkSession resumeToken sessionInitTimeoutMs permissionRequestTimeoutMs cwd allowedTools " +
 		"disallowedTools tools persistSession resumeSessionAt " + options30,
-	sessionTool: "action sessionId includeSensitive",
+	sessionTool:   "action sessionId includeSensitive",
+	configureTool: "action", // of the first design
 	"claude_code_check": "action sessionId cursor includeTools responseMode maxEvents includeEvents includeActions includeResult includeUsage " +
 		"includeModelUsage includeStructuredOutput includeTerminalEvents requestId decision denyMessage updatedInput updatedPermissions interrupt",
 }
@@ -78,7 +79,7 @@ func (rows table) add(t *testing.T, heading, item, shown string) {
 
 func TestCompatibility(t *testing.T) {
 	tables := compatibility(t)
-	for _, tool := range []string{startTool, "claude_code_reply", sessionTool, "claude_code_check"} {
+	for _, tool := range []string{startTool, "claude_code_reply", sessionTool, "claude_code_check", configureTool} {
 		taken := parameters(tool)
 		compareRows(t, tool, tables[tool], taken)
 		for _, name := range strings.Fields(predecessor[tool]) {

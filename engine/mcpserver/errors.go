@@ -18,9 +18,12 @@ type failureBody struct {
 	Error     string      `json:"error"`     // "Error [CODE]: message"
 	Code      engine.Code `json:"code"`
 
-	// Only claude_code_session sets these two: its clients look for them.
+	// Only claude_code_session sets these two, and claude_code_configure the second:
+	// their clients look for them.
 	Sessions *[]sessionView `json:"sessions,omitempty"`
 	Message  string         `json:"message,omitempty"`
+
+	AllowBypass *bool `json:"allowBypass,omitempty"` // of claude_code_configure, with Message
 }
 
 // failure renders err for a client.
@@ -29,6 +32,9 @@ func failure(tool, sessionID string, err error) *mcp.CallToolResult {
 	body := failureBody{SessionID: sessionID, Status: "error", IsError: true, Error: e.Error(), Code: e.Code}
 	if tool == sessionTool {
 		body.Sessions, body.Message = &[]sessionView{}, body.Error
+	}
+	if tool == configureTool {
+		body.asConfig(err)
 	}
 	res, err := success(body)
 	if err != nil { // strings and booleans only: cannot happen, but must not be silent

@@ -18,6 +18,7 @@ import (
 	"context"
 	"embed"
 	"log/slog"
+	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,6 +42,7 @@ type Options struct {
 	Sync      bool         // claude_code and claude_code_reply answer when the turn has ended, and permissionMode is dontAsk where none is given
 	Configure bool         // offer claude_code_configure
 	Further   []Tool       // of other families
+	NoDetails string       // why includeSensitive is refused; empty: policy decides on it
 	Logger    *slog.Logger // nil: discards
 }
 
@@ -48,6 +50,9 @@ type Options struct {
 type server struct {
 	engine *engine.Engine
 	logger *slog.Logger
+
+	noDetails string // see Options
+	sync      bool   // see Options
 }
 
 // New makes an MCP server with the four tools. A nil opts is the zero Options.
@@ -61,13 +66,16 @@ func Prepare(opts *Options) func(*engine.Engine) *mcp.Server {
 	if opts != nil {
 		o = *opts
 	}
+	if o.Name == "" {
+		o.Name = "gatehouse"
+	}
 	if o.Version == "" {
 		o.Version = "dev"
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{logger: o.Logger}
+	s := &server{logger: o.Logger, noDetails: o.NoDetails, sync: o.Sync}
 	made := make(chan *mcp.Server, 1)
 	go func() { made <- s.make(o) }() // ends when the server is made
 	return func(e *engine.Engine) *mcp.Server {
@@ -79,16 +87,24 @@ func Prepare(opts *Options) func(*engine.Engine) *mcp.Server {
 
 func (s *server) make(o Options) *mcp.Server {
 	m := mcp.NewServer(
-		&mcp.Implementation{Name: "gatehouse", Title: "Gatehouse", Version: o.Version},
+		&mcp.Implementation{Name: o.Name, Title: "Gatehouse", Version: o.Version},
 		&mcp.ServerOptions{
-			Instructions: instructions,
+			Instructions: strings.Join(o.guides(), "\n\n"),
 			Logger:       o.Logger,
 			// Neither logging nor list changes: the tools never change.
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 		})
-	for _, t := range s.tools() {
-		m.AddTool(t.describe(), s.handle(t))
+	if !o.Without {
+		for _, t := range s.tools() {
+			m.AddTool(t.describe(), s.handle(t))
+		}
+		if t := s.claudeCodeConfigure(); o.Configure {
+			m.AddTool(t.describe(), s.handle(t))
+		}
+	}
+	for _, t := range o.Further {
+		m.AddTool(t.describe(), s.handleFurther(t))
 	}
 	return m
 }

@@ -91,7 +91,7 @@ func TestToolList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(b) > 12_000 {
+	if len(b) > 13_200 {
 		t.Errorf("tools/list has %d bytes, every client's context pays for them", len(b))
 	}
 	if len(list.Tools) != 4 {

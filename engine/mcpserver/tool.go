@@ -49,33 +49,52 @@ func schema(name string) json.RawMessage {
 	return b
 }
 
-// handle is the only way into a tool: it decodes, runs, and turns an error or
-// a panic into the one error shape. It never returns a Go error, so a client
-// always gets a tool result it can read.
+// handle is the only way into an own tool.
 func (s *server) handle(t tool) mcp.ToolHandler {
-	names := parameters(t.name)
+	return s.guard(guarded{
+		name: t.name, known: parameters(t.name),
+		run: func(ctx context.Context, req *mcp.CallToolRequest, a *arguments) (*mcp.CallToolResult, error) {
+			v, err := t.run(ctx, call{arguments: *a, progress: progressOf(req)})
+			if err != nil {
+				return nil, err
+			}
+			return answered(req.Session, v)
+		},
+		fail: func(a *arguments, err error) *mcp.CallToolResult { return failure(t.name, a.sessionID(), err) },
+	})
+}
+
+// guarded is what runs behind the name of a tool.
+type guarded struct {
+	name  string
+	known []string // arguments
+	run   func(context.Context, *mcp.CallToolRequest, *arguments) (*mcp.CallToolResult, error)
+	fail  func(*arguments, error) *mcp.CallToolResult
+}
+
+// guard decodes the arguments of a call, runs it, and turns an error or a panic
+// into the error shape of the tool. The handler never returns a Go error, so a
+// client always gets a tool result it can read.
+func (s *server) guard(g guarded) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (res *mcp.CallToolResult, _ error) {
 		var args arguments
 		defer func() {
 			if p := recover(); p != nil {
-				s.logger.Error("tool panicked", "tool", t.name, "panic", p, "stack", string(debug.Stack()))
-				err := engine.Errorf(engine.Internal, "%s: unexpected error; the server's log has the details, other sessions go on", t.name)
-				res = failure(t.name, args.sessionID(), err)
+				s.logger.Error("tool panicked", "tool", g.name, "panic", p, "stack", string(debug.Stack()))
+				err := engine.Errorf(engine.Internal, "%s: unexpected error; the server's log has the details, other sessions go on", g.name)
+				res = g.fail(&args, err)
 			}
 		}()
-		args, err := decodeArguments(req.Params.Arguments, names)
+		args, err := decodeArguments(req.Params.Arguments, g.known)
 		if err != nil {
-			return failure(t.name, args.sessionID(), err), nil
+			return g.fail(&args, err), nil
 		}
 		ctx, done := stoppable(engine.WithCaller(ctx, callerOf(req)))
 		defer done()
-		v, err := t.run(ctx, call{arguments: args, progress: progressOf(req)})
-		if err == nil {
-			res, err = answered(req.Session, v)
-		}
+		res, err = g.run(ctx, req, &args)
 		if err != nil {
-			s.logger.Debug("tool refused", "tool", t.name, "error", err)
-			return failure(t.name, args.sessionID(), err), nil
+			s.logger.Debug("tool refused", "tool", g.name, "error", err)
+			return g.fail(&args, err), nil
 		}
 		return res, nil
 	}
@@ -84,9 +103,13 @@ func (s *server) handle(t tool) mcp.ToolHandler {
 // progressOf returns a function that sends a progress notification, or does
 // nothing when the client did not ask for any.
 func progressOf(req *mcp.CallToolRequest) func(context.Context, string) {
+	silent := func(context.Context, string) {}
+	if req == nil || req.Session == nil {
+		return silent
+	}
 	token := req.Params.GetProgressToken()
-	if token == nil || req.Session == nil {
-		return func(context.Context, string) {}
+	if token == nil {
+		return silent
 	}
 	step := 0.0
 	return func(ctx context.Context, message string) {
@@ -104,7 +127,11 @@ func answered(session *mcp.ServerSession, v any) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode answer: %w", err)
 	}
-	return rendered(session, b), nil
+	res := rendered(session, b)
+	if a, ok := v.(blockingAnswer); ok {
+		res.IsError = a.fails()
+	}
+	return res, nil
 }
 
 // success is answered for a short answer.
