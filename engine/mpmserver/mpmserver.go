@@ -5,10 +5,15 @@
 //
 //	mcpserver.New(eng, &mcpserver.Options{Further: mpmserver.Tools(mpmserver.Options{})})
 //
-// A call that starts or continues a session blocks until its turn has ended.
+// A call that starts or continues a session blocks until its turn has ended
+// (turn.go), and is then answered from the events of that turn (messages.go,
+// output.go). Each tool is in the file of its name. docs/mpm.md describes the
+// answers. The package keeps nothing.
 package mpmserver
 
 import (
+	"embed"
+	"encoding/json"
 	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/mcpserver"
@@ -26,5 +31,31 @@ type Options struct {
 	TicketTools     []string // taken away where no_tickets is asked for, as rules
 }
 
+//go:embed guide.md
+var guide string
+
+//go:embed schema
+var schemas embed.FS
+
+// family carries what the tools share. Everything is fixed.
+type family struct{ o Options }
+
 // Tools are the five tools.
-func Tools(o Options) []mcpserver.Tool { return nil }
+func Tools(o Options) []mcpserver.Tool {
+	f := &family{o}
+	tools := []mcpserver.Tool{f.start(), f.proceed(), f.status(), f.list(), f.stop()}
+	for i := range tools {
+		tools[i].Input = schema(tools[i].Name)
+	}
+	tools[0].Guide = guide
+	return tools
+}
+
+// schema reads an embedded schema. A missing file is a mistake in this program.
+func schema(name string) json.RawMessage {
+	b, err := schemas.ReadFile("schema/" + name + ".json")
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
