@@ -1,8 +1,9 @@
 // Package guard leaves nothing behind when a server is killed.
 //
-// A program that imports it and is started as a server (serve, run, or without
-// arguments and without a terminal) is the guard: a small process that starts
-// the same program once more, with the same arguments, as the server, and waits.
+// A program that imports it and is started as a server (serve, run,
+// mpm-session-server, under that name, or without arguments and without a
+// terminal) is the guard: a small process that starts the same program once more,
+// with the same arguments, as the server, and waits.
 //
 //	import _ "github.com/gatehouse-mcp/gatehouse/guard"
 //
@@ -79,6 +80,8 @@ func isServer(args []string, terminal bool) (bool, error) {
 	switch {
 	case strings.HasSuffix(name, ".test"):
 		return false, nil
+	case name == serverName: // whatever follows are its flags
+		return len(args) == 1 || !isHelp(args[1]) && args[1] != playedCommand, nil
 	case len(args) == 1 && !terminal && !strings.HasPrefix(name, "gatehouse"):
 		return false, fmt.Errorf("guard: started as %s without arguments; start it as %s serve", name, name)
 	case len(args) == 1:
@@ -86,8 +89,15 @@ func isServer(args []string, terminal bool) (bool, error) {
 	case len(args) == 3 && isHelp(args[2]):
 		return false, nil
 	}
-	return args[1] == "serve" || args[1] == "run", nil
+	return args[1] == "serve" || args[1] == "run" || args[1] == serverName, nil
 }
+
+// serverName is a command that serves, and a name under which the program does
+// nothing else, except to play what playedCommand names.
+const (
+	serverName    = "mpm-session-server"
+	playedCommand = "scripted-cli"
+)
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 

@@ -60,6 +60,12 @@ func (c *command) read(o *options) (*settings, error) {
 	if err := o.override(l); err != nil {
 		return nil, err
 	}
+	if err := l.overlay(c.env); err != nil {
+		return nil, err
+	}
+	if start, err = o.mpmStart(l, start, c.env); err != nil {
+		return nil, err
+	}
 	return l.check(start, c.env)
 }
 
@@ -128,7 +134,8 @@ func build(ctx context.Context, s *settings, st *state, env environment, logger 
 		DenyReads: append(facts.DenyReadRules(), facts.DenyReadsBelow(s.secret())...), Mentions: facts.Mentions,
 		OnUnsafeSettings: engine.Isolation(s.onUnsafeSettings), DisableAttachments: strict,
 		Unattended: unattended || strict, MaxConcurrent: s.maxConcurrent,
-		TurnTimeout: s.turnTimeout, IdleTTL: s.idleTTL, MaxPending: s.maxPending,
+		TurnTimeout: s.turnTimeout, IdleTTL: s.idleTTL, SweepEvery: s.variables.sweepEvery,
+		BypassTTL: s.tools.bypassTTL, MaxPending: s.maxPending,
 		MaxQuestions: s.maxQuestions, Approvers: s.approvers,
 		MaxDenials: s.engineDenials(), ApprovalTimeout: s.approvalTimeout,
 		WarmTTL: s.warmTTL, ResumeTTL: s.resumeTTL, StateDir: s.stateFolder,

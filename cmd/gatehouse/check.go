@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/gatehouse-mcp/gatehouse/policy"
 )
@@ -18,6 +19,7 @@ type checkReport struct {
 	ExitCode      int             `json:"exitCode"`
 	Error         string          `json:"error,omitempty"` // of exit codes 2 and 130
 	Configuration *checkedConfig  `json:"configuration,omitempty"`
+	Tools         *checkedTools   `json:"tools,omitempty"`
 	Warnings      []string        `json:"warnings,omitempty"`
 	State         *checkedState   `json:"state,omitempty"`
 	Policies      *checkedPolicy  `json:"policies,omitempty"`
@@ -105,7 +107,8 @@ func (k *check) load(ctx context.Context) (err error) {
 	k.report.Configuration = &checkedConfig{
 		Files: orEmpty(s.files), Profile: s.profile, Roots: s.roots, Trusted: orEmpty(s.trusted),
 	}
-	k.report.Warnings = append(environmentWarnings(k.env), s.redactionWarnings()...)
+	k.report.Tools = s.checkedTools(k.env)
+	k.report.Warnings = slices.Concat(s.variableWarnings(k.env), s.toolWarnings(), s.redactionWarnings())
 	k.show(k.configurationText)
 	if err := k.state(); err != nil {
 		return err

@@ -46,6 +46,7 @@ func (k *check) addCommand() []string {
 	}{
 		{"--config", o.config, true}, {"--cli", o.cli, strings.ContainsRune(o.cli, filepath.Separator)},
 		{"--cwd", o.cwd, true}, {"--profile", o.profile, false},
+		{"--tools", strings.Join(o.tools.families, ","), false}, {"--max-concurrent", o.tools.maxWord(), false},
 	} {
 		if f.value == "" {
 			continue

@@ -48,6 +48,7 @@ func (k *check) configurationText() {
 	if len(c.Trusted) == 0 {
 		k.row("trusted", "none; folders' own Claude Code settings are not loaded live")
 	}
+	k.toolsText()
 	for _, w := range k.report.Warnings {
 		k.row("warning", w)
 	}

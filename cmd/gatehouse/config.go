@@ -24,6 +24,8 @@ type fileConfig struct {
 	Plugins   pluginsConfig   `toml:"plugins"`
 	Lock      lockConfig      `toml:"lock"`
 
+	Tools       toolsConfig       `toml:"tools"`
+	MPM         mpmConfig         `toml:"mpm"`
 	MCPServer   []mcpServerConfig `toml:"mcp_server"`
 	DecisionLog decisionLogConfig `toml:"decision_log"`
 	Store       storeConfig       `toml:"store"`
@@ -107,6 +109,7 @@ func defaultConfig() fileConfig {
 		Approvals: approvalsConfig{Timeout: "60s"},
 		Redaction: redactionConfig{Filter: true, OnExposed: exposedReport},
 
+		Tools:       defaultTools(),
 		DecisionLog: decisionLogConfig{MaxMegabytes: 64, MaxDays: 30},
 		Store:       defaultStore(),
 		Audit:       defaultAudit(),

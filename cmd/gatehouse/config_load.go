@@ -33,6 +33,9 @@ type loaded struct {
 	pluginsAt         []string // file:line of each of Plugin
 	pluginFolders     []string // of the files those stand in
 	serversAt         []string // file:line of each of MCPServer
+
+	variables variables // of the environment, see overlay
+	mpmFolder string    // of sessions of the MPM tools, where a flag or a variable gives one
 }
 
 // loadConfig reads the organisation's file, then the one named by --config,

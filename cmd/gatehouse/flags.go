@@ -15,6 +15,9 @@ type options struct {
 	cwd     string
 	profile string
 
+	serves string    // the command that serves, empty with others
+	tools  toolFlags // of it
+
 	json         bool
 	model        string
 	allowedTools string
@@ -31,7 +34,10 @@ func (c *command) parse(name string, args []string, session bool) (*options, err
 	f.StringVar(&o.cli, "cli", "", "`path` of the Claude Code CLI; default: [cli] executable")
 	f.StringVar(&o.cwd, "cwd", "", "`folder` to work in; default: the current one")
 	f.StringVar(&o.profile, "profile", "", "built-in policy `name`: "+strings.Join(profiles, ", "))
+	o.toolsOf(f, name)
 	switch name {
+	case mpmName:
+		mpmHelp(f, c.stdout)
 	case "run", "demo":
 		f.BoolVar(&o.json, "json", false, "print one JSON object a line")
 	case "check":
@@ -108,7 +114,7 @@ func (o *options) override(l *loaded) error {
 		*f.target, l.at[f.key] = f.value, f.flag
 		l.sums = append(l.sums, fmt.Sprintf("%s %q", f.flag, f.value))
 	}
-	return nil
+	return o.overrideTools(l)
 }
 
 // tools splits a comma-separated list of rules; commas inside brackets stay.

@@ -40,8 +40,9 @@ func main() {
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() { endCommand(os.Args[1:]) }) // after a signal
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
+	args := commandLine(os.Args)
+	context.AfterFunc(ctx, func() { endCommand(args) }) // after a signal
+	code := run(ctx, args, os.Stdin, os.Stdout, os.Stderr, os.Environ())
 	stop()
 	os.Exit(code)
 }
@@ -76,6 +77,8 @@ func (c *command) dispatch(ctx context.Context, args []string) int {
 	switch name {
 	case "serve":
 		return c.serve(ctx, args)
+	case mpmName:
+		return c.mpmServer(ctx, args)
 	case "run":
 		return c.runSession(ctx, args)
 	case "demo":
@@ -108,6 +111,7 @@ func (c *command) dispatch(ctx context.Context, args []string) int {
 const usage = `Gatehouse runs Claude Code sessions under policy.
 
   gatehouse serve          MCP server on stdin and stdout (default when stdin is no terminal)
+  gatehouse mpm-session-server   the same with the MPM session tools alone
   gatehouse run PROMPT     one session in this terminal, with approvals at the prompt
   gatehouse check          would it work here, and what would be allowed?
   gatehouse pending        what the servers of this user wait for

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,6 +39,9 @@ import (
 //	close, signal TERM      stop the server, then print its exit code
 //	kill                    kill -9 of the server, then print the exit code
 //	restart                 close it, unless that is done, and start another
+//	offered                 print the name of the server and its tools
+//	launch, landed …        calls that block, see mcplaunch_test.go
+//	newest STATUS           wait until the newest session has the status; it is $ID then
 //
 // Every call prints one line, "TOOL " or "TOOL error " and the compact answer;
 // a row prints its name.
@@ -52,6 +56,7 @@ type client struct {
 
 	rowSession string // started by the last row
 	followed   *followed
+	launched   map[string]*launched // by name, see mcplaunch_test.go
 }
 
 // clientTime bounds one run of the client, so that a hung server fails a test
@@ -60,7 +65,7 @@ const clientTime = 60 * time.Second
 
 func mcpClient(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("usage: mcpclient [server flags] file")
+		return errors.New("usage: mcpclient [--as=program[,command]] [server flags] file")
 	}
 	ctx, cancel := context.WithTimeout(ctx, clientTime)
 	defer cancel()
@@ -91,7 +96,8 @@ func mcpClient(ctx context.Context, args []string) error {
 }
 
 func (c *client) connect(ctx context.Context, flags []string) error {
-	c.server = exec.Command("gatehouse", append([]string{"serve"}, flags...)...)
+	command := serverCommand(flags)
+	c.server = exec.Command(command[0], command[1:]...)
 	c.server.Stderr = os.Stderr
 	in, err := c.server.StdinPipe()
 	if err != nil {
@@ -133,6 +139,16 @@ func (c *client) play(ctx context.Context, line string) error {
 		go c.send(ctx, tool, json.RawMessage(arguments)) // ends with the server
 		time.Sleep(300 * time.Millisecond)               // so that the server is at it
 		return nil
+	case "launch":
+		return c.launch(ctx, rest)
+	case "landed":
+		return c.landed(ctx, rest)
+	case "withdraw":
+		return c.withdraw(rest)
+	case "seen":
+		return c.seen(ctx, rest)
+	case "ascending":
+		return c.ascending(ctx, rest)
 	case "row":
 		return c.row(ctx, rest)
 	case "wait":
@@ -157,6 +173,10 @@ func (c *client) play(ctx context.Context, line string) error {
 		return awaitFile(ctx, rest)
 	case "until":
 		return c.until(ctx, rest)
+	case "newest":
+		return c.newest(ctx, rest)
+	case "offered":
+		return c.offered(ctx)
 	case "hangup":
 		return c.hangup()
 	case "sleep":
@@ -190,6 +210,7 @@ func (c *client) play(ctx context.Context, line string) error {
 // reply is what the client looks at in an answer.
 type reply struct {
 	SessionID   string `json:"sessionId"`
+	MPMSession  string `json:"session_id"`
 	Status      string `json:"status"`
 	NextCursor  *int64 `json:"nextCursor"`
 	ResumeToken string `json:"resumeToken"`
@@ -229,7 +250,7 @@ func (c *client) send(ctx context.Context, tool string, arguments json.RawMessag
 	if err != nil {
 		return nil, false, err
 	}
-	raw, err = json.Marshal(result.StructuredContent)
+	raw, err = toldIn(result)
 	return raw, result.IsError, err
 }
 
@@ -239,8 +260,8 @@ func (c *client) note(raw []byte) (reply, error) {
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return r, err
 	}
-	if r.SessionID != "" {
-		c.vars["ID"] = r.SessionID
+	if id := cmp.Or(r.SessionID, r.MPMSession); id != "" {
+		c.vars["ID"] = id
 	}
 	if r.ResumeToken != "" {
 		c.vars["TOKEN"] = r.ResumeToken

@@ -121,6 +121,14 @@ func (c *client) fillIn(r row) {
 	if r.tool == "claude_code_check" || r.tool == "claude_code_reply" {
 		set("sessionId", c.vars["ID"])
 	}
+	switch r.tool {
+	case "mpm_session_start", "mpm_session_continue":
+		set("prompt", "go")
+	}
+	switch r.tool {
+	case "mpm_session_continue", "mpm_session_status", "mpm_session_stop":
+		set("session_id", c.vars["ID"])
+	}
 	if r.arguments["action"] == "respond_permission" {
 		set("requestId", c.vars["REQ"])
 	}

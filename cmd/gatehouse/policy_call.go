@@ -49,7 +49,7 @@ func (c *command) callFlags(o *policyOptions) *policyCall {
 	f.StringVar(&k.document, "document", "", "judge this whole or partial document instead: a `file`, or - for stdin")
 	f.StringVar(&k.entrypoint, "entrypoint", "", "`name` of what is asked: permission (default), admission, inproc or redaction (eval and explain)")
 	f.StringVar(&k.action, "action", string(admission.Start), "`name` of what an admission asks for: start, reply, fork, resume, cancel, list, answer, mcp_server, configure")
-	f.StringVar(&k.mode, "mode", "default", "permission `mode` of the session: default, acceptEdits or plan")
+	f.StringVar(&k.mode, "mode", "default", "permission `mode` of the session: "+strings.Join(sessionModes, ", "))
 	f.StringVar(&k.allowed, "allowed-tools", "", "the caller's `rules`, comma-separated, for example Read,Bash(go test *)")
 	f.StringVar(&k.disallowed, "disallowed-tools", "", "the caller's `rules` that never run")
 	k.pluginFlag(f)
@@ -72,7 +72,7 @@ func (k *policyCall) load(ctx context.Context) (err error) {
 }
 
 // sessionModes are the modes that a session here can have.
-var sessionModes = []string{"default", "acceptEdits", "plan"}
+var sessionModes = []string{"default", "acceptEdits", "plan", "dontAsk", "delegate", "bypassPermissions"}
 
 func (k *policyCall) check() error {
 	if k.payload.given() && k.entrypoint == "" {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,6 +17,13 @@ import (
 	"github.com/gatehouse-mcp/gatehouse/internal/testleak"
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+// ourselves plays the command under test, under whichever name.
+func ourselves() {
+	decisionTime = time.Minute
+	isOwnProgram = func(path string) bool { return slices.Contains([]string{"gatehouse", mpmName}, filepath.Base(path)) }
+	main()
+}
 
 // leakChecked fails where tests leave goroutines behind. The spawner is permanent,
 // and TestConversationEnds is about calls that never end.
@@ -28,11 +36,8 @@ func (m leakChecked) Run() int { return testleak.Run(m.M, "cli.init.func", "Test
 // server it reaches, and an MCP client that starts it.
 func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){
-		"gatehouse": func() {
-			decisionTime = time.Minute
-			isOwnProgram = func(path string) bool { return filepath.Base(path) == "gatehouse" }
-			main()
-		},
+		"gatehouse": ourselves,
+		mpmName:     ourselves,
 		"scripted-cli": func() {
 			os.Exit(script.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},

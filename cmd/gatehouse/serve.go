@@ -5,30 +5,36 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"log/slog"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/mcpserver"
 )
 
 // serve speaks MCP until stdin ends or a signal comes, then ends every session.
 func (c *command) serve(ctx context.Context, args []string) int {
-	defer reserveHeap()()
 	o, err := c.parse("serve", args, false)
+	return c.serveTools(ctx, o, err)
+}
+
+// serveTools serves what the flags o and the configuration say; err is that of the
+// flags.
+func (c *command) serveTools(ctx context.Context, o *options, err error) int {
+	defer reserveHeap()()
 	if errors.Is(err, flag.ErrHelp) {
 		return exitOK
 	}
 	if err == nil {
-		err = c.notNested("serve")
+		err = c.notNested(o.serves)
 	}
 	if err != nil {
 		return c.failUsage(err)
 	}
-	logger := newLogger(c.stderr, slog.LevelInfo)
-	serverOf := mcpserver.Prepare(&mcpserver.Options{Version: readVersion().Version, Logger: logger})
+	level, badLevel := c.env.logLevel()
+	logger := newLogger(c.stderr, level)
 	s, err := c.configure(o)
 	if err != nil {
 		return c.failUsage(err)
 	}
+	serverOf := mcpserver.Prepare(s.serverOptions(o.serves, logger))
 	st, err := openState(ctx, s, logger)
 	if err != nil {
 		return c.failUsage(err)
@@ -38,7 +44,7 @@ func (c *command) serve(ctx context.Context, args []string) int {
 	defer closeLog() // after the sessions have ended
 	d := openDoor(s, logger)
 	defer d.close()
-	s.approvers = d.approvers("client")
+	s.approvers = s.approversHere(d)
 	eng, rollout, err := build(ctx, s, st, c.env, logger, false)
 	if err != nil {
 		return c.failUsage(err)
@@ -50,8 +56,14 @@ func (c *command) serve(ctx context.Context, args []string) int {
 	defer forget()
 	defer rollout.follow(ctx, eng, func() (*settings, error) { return c.read(o) }, hangup)()
 	warnUnguarded(logger)
-	for _, w := range environmentWarnings(c.env) {
+	if badLevel != "" {
+		logger.Warn("environment", "problem", badLevel)
+	}
+	for _, w := range s.variableWarnings(c.env) {
 		logger.Warn("environment", "problem", w)
+	}
+	for _, w := range s.toolWarnings() {
+		logger.Warn("tools", "problem", w)
 	}
 	for _, w := range s.redactionWarnings() {
 		logger.Warn("redaction", "problem", w)
@@ -63,7 +75,7 @@ func (c *command) serve(ctx context.Context, args []string) int {
 		logger.Warn("mcp_server", "problem", w)
 	}
 	server := serverOf(eng)
-	logger.Info("serving", "profile", s.profile, "roots", s.roots, "executable", s.executable)
+	logger.Info("serving", "families", s.tools.families, "profile", s.profile, "roots", s.roots, "executable", s.executable)
 	hungUp := make(chan struct{})
 	in := &watched{Reader: c.stdin, ended: func() { endSoon(); close(hungUp) }}
 	transport := mcpserver.Transport(in, writeCloser{c.stdout.(*output).Writer}, logger)

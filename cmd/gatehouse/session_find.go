@@ -17,7 +17,7 @@ type keptSession struct {
 	ID       string    `json:"sessionId"`
 	Parent   string    `json:"parentSessionId,omitempty"`
 	State    string    `json:"state"`
-	Note     string    `json:"note,omitempty"` // why the state is not that of the record
+	Note     string    `json:"note,omitempty"` // why the state is not that of the record, or what it does not say
 	Live     bool      `json:"live"`           // a server has it
 	Server   string    `json:"server,omitempty"`
 	Created  time.Time `json:"created"`
@@ -31,13 +31,18 @@ type keptSession struct {
 	Events   int64     `json:"events"` // the next one's id
 }
 
-// serverEnded is why a session does not run that its record says does.
-const serverEnded = "server ended"
+const (
+	serverEnded = "server ended" // why a session does not run that its record says does
+	stopped     = "stopped"      // cancelled, and not for good
+)
 
 func asKept(r event.SessionRecord) keptSession {
 	s := keptSession{
 		ID: r.ID, Parent: r.Parent, State: r.State, Live: r.Live, Server: r.Server, Created: r.Created, Updated: r.Updated,
 		Cwd: r.Cwd, Client: r.Client, Title: r.Title, Turns: r.Turns, CostUSD: r.CostUSD, LastTool: r.LastTool, Events: r.Next,
+	}
+	if r.State == engine.Cancelled.String() && !r.Final {
+		s.Note = stopped
 	}
 	if !r.Live && slices.Contains([]string{engine.Running.String(), engine.Waiting.String()}, r.State) {
 		s.State, s.Note = engine.Failed.String(), serverEnded

@@ -68,8 +68,14 @@ func TestAsKept(t *testing.T) {
 		{"idle", false, "idle"},
 		{"error", false, "error"},
 		{"cancelled", false, "cancelled"},
+		{"stopped", false, "cancelled (stopped)"},
+		{"stopped", true, "cancelled (stopped)"},
 	} {
-		s := asKept(event.SessionRecord{State: tt.state, Live: tt.live})
+		r := event.SessionRecord{State: tt.state, Live: tt.live, Final: tt.state == "cancelled"}
+		if tt.state == "stopped" {
+			r.State = "cancelled"
+		}
+		s := asKept(r)
 		if s.word() != tt.want {
 			t.Errorf("%s, live %v: %q, want %q", tt.state, tt.live, s.word(), tt.want)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gatehouse-mcp/gatehouse/engine/mpmserver"
 	"github.com/gatehouse-mcp/gatehouse/policy/bundle"
 	"github.com/gatehouse-mcp/gatehouse/policy/decisionlog"
 )
@@ -56,6 +57,9 @@ type settings struct {
 	redaction        redactionSettings
 	plugins          pluginSettings
 	servers          mcpServerSettings
+	tools            toolsSettings
+	mpm              mpmserver.Options
+	variables        variables        // of the environment
 	deadline         time.Duration    // of one decision; 0 = the default
 	decisions        *decisionlog.Log // nil: none is kept, as with every command but serve and run
 }
@@ -120,7 +124,7 @@ func (l *loaded) check(start string, env environment) (*settings, error) {
 		maxDenials:       c.between("limits.max_denials", l.Limits.MaxDenials, 0, maxDenialsBound),
 		approvalTimeout:  c.duration("approvals.timeout", l.Approvals.Timeout),
 		config:           l.fileConfig, looked: l.looked,
-		configDigest: l.digest(), files: l.files, start: start, home: env.home(), stateFolder: env.stateFolder(),
+		variables: l.variables, configDigest: l.digest(), files: l.files, start: start, home: env.home(), stateFolder: env.stateFolder(),
 	}
 	s.bundle, s.bundleFiles = c.bundle()
 	s.decisionLog = c.decisionLog(s.stateFolder)
@@ -131,6 +135,8 @@ func (l *loaded) check(start string, env environment) (*settings, error) {
 	s.roots = c.roots(start)
 	s.servers.warnInside(s.roots)
 	s.plugins = c.plugins(s.roots)
+	s.tools = c.tools()
+	s.mpm = c.mpm(s.tools)
 	s.trusted = c.folders("workspace.trusted", l.Workspace.Trusted)
 	for _, t := range s.trusted {
 		if !slices.ContainsFunc(s.roots, func(root string) bool { return inside(t, root) }) {
