@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,7 +109,7 @@ func (s *Session) resend(t *Turn, prompt string) {
 	defer t.end(nil)
 	l, err := s.resumption()
 	if err == nil {
-		err = t.run(t.ctx, l, prompt, DefaultInitTimeout)
+		err = t.run(t.ctx, l, prompt, cmp.Or(t.within, DefaultInitTimeout))
 	}
 	if err != nil {
 		t.fail(err)

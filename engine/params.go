@@ -63,7 +63,7 @@ type StartParams struct {
 type ReplyParams struct {
 	Prompt             string
 	Fork               bool
-	SessionInitTimeout time.Duration // 0 = 10 s; forks only
+	SessionInitTimeout time.Duration // of the start of a process, where the turn needs one; 0 = 10 s
 	PermissionTimeout  time.Duration // 0 = as before
 	TurnTimeout        time.Duration // of this turn, from its slot on; 0 = none but Options.TurnTimeout
 

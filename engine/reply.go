@@ -1,9 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 )
@@ -55,7 +55,7 @@ func (s *Session) reply(ctx context.Context, p ReplyParams, detached bool) (_ *T
 			return nil, err
 		}
 	}
-	t, err := s.beginReply(p.TurnTimeout, p.PermissionTimeout, ticket)
+	t, err := s.beginReply(p, ticket)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *Session) reply(ctx context.Context, p ReplyParams, detached bool) (_ *T
 }
 
 // beginReply begins the turn of a reply.
-func (s *Session) beginReply(limit, approvals time.Duration, ticket *ticket) (*Turn, error) {
+func (s *Session) beginReply(p ReplyParams, ticket *ticket) (*Turn, error) {
 	s.mu.Lock()
 	err := s.updateLocked(prompted)
 	if err != nil {
@@ -78,9 +78,9 @@ func (s *Session) beginReply(limit, approvals time.Duration, ticket *ticket) (*T
 		return nil, err
 	}
 	t := s.newTurn(s.busyFrom)
-	t.limit, t.ticket, s.working = limit, ticket, t
-	if approvals > 0 {
-		s.approvalTTL = approvals
+	t.limit, t.within, t.ticket, s.working = p.TurnTimeout, p.SessionInitTimeout, ticket, t
+	if p.PermissionTimeout > 0 {
+		s.approvalTTL = p.PermissionTimeout
 	}
 	s.mu.Unlock()
 	s.keepState()
@@ -137,7 +137,7 @@ func (s *Session) sendTurn(t *Turn, prompt string) error {
 	if err != nil {
 		return err
 	}
-	return t.run(t.ctx, l, prompt, DefaultInitTimeout)
+	return t.run(t.ctx, l, prompt, cmp.Or(t.within, DefaultInitTimeout))
 }
 
 // resumption says how to go on after the process has ended.

@@ -13,8 +13,9 @@ import (
 // result, or its end), and who aborts it. claimLocked settles between them.
 type Turn struct {
 	session *Session
-	own     bool    // the CLI began it by itself
-	ticket  *ticket // for its slot; nil: it needs none. Set before the turn is known to others
+	own     bool          // the CLI began it by itself
+	within  time.Duration // how long its process may take to start; 0 = DefaultInitTimeout. Set like ticket
+	ticket  *ticket       // for its slot; nil: it needs none. Set before the turn is known to others
 	done    chan struct{}
 
 	// guarded by Session.mu

@@ -32,7 +32,7 @@ func waitingReply(t *testing.T) (*Session, *process, *Turn) {
 	p := &process{session: s, inited: make(chan struct{}), tasks: map[string]struct{}{"t": {}}}
 	p.deltas = p.newDeltas()
 	s.proc = p
-	turn, err := s.beginReply(0, 0, e.slots.take())
+	turn, err := s.beginReply(ReplyParams{}, e.slots.take())
 	if err != nil || turn.ticket.ready() {
 		t.Fatalf("the reply does not wait: %v", err)
 	}
@@ -113,7 +113,7 @@ func TestATurnEndsOnce(t *testing.T) {
 		if r.Code == "" && r.Result != "fine" || ends == 0 || ends > 2 {
 			t.Fatalf("%d ends, result %+v", ends, r)
 		}
-		if next, err := s.beginReply(0, 0, nil); err != nil || next.over {
+		if next, err := s.beginReply(ReplyParams{}, nil); err != nil || next.over {
 			t.Fatalf("the next turn cannot begin: %v", err)
 		}
 		turn.fail(errTest) // late

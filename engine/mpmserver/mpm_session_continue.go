@@ -24,7 +24,7 @@ func (f *family) runContinue(ctx context.Context, c mcpserver.Call) (*mcp.CallTo
 	id := c.Required("session_id")
 	limit := f.limit(c)
 	p := engine.ReplyParams{
-		Prompt: c.Required("prompt"), Fork: c.Boolean("fork", false), TurnTimeout: limit.d,
+		Prompt: c.Required("prompt"), Fork: c.Boolean("fork", false), TurnTimeout: limit.d, SessionInitTimeout: startTime,
 	}
 	if err := c.Err(); err != nil {
 		return nil, err

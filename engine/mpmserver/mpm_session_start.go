@@ -5,6 +5,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine"
 	"github.com/gatehouse-mcp/gatehouse/engine/mcpserver"
@@ -37,18 +38,23 @@ func (f *family) runStart(ctx context.Context, c mcpserver.Call) (*mcp.CallToolR
 	return answerTurn(ctx, c, t, limit)
 }
 
+// startTime is how long the CLI may take to tell of its session. Clients of this
+// family know one limit, that of the turn, so this one is out of its way.
+const startTime = time.Minute
+
 // startParams has no Raw, so that policies see what is asked for under the names of
 // the engine's parameters.
 func (f *family) startParams(c mcpserver.Call) engine.StartParams {
 	p := engine.StartParams{
-		Prompt:          c.Required("prompt"),
-		Cwd:             f.folder(c),
-		NoHooks:         c.Boolean("no_hooks", false),
-		NoTickets:       c.Boolean("no_tickets", false),
-		Model:           f.o.Model,
-		AllowedTools:    slices.Clone(f.o.AllowedTools),
-		DisallowedTools: slices.Clone(f.o.DisallowedTools),
-		PermissionMode:  f.o.PermissionMode,
+		Prompt:             c.Required("prompt"),
+		SessionInitTimeout: startTime,
+		Cwd:                f.folder(c),
+		NoHooks:            c.Boolean("no_hooks", false),
+		NoTickets:          c.Boolean("no_tickets", false),
+		Model:              f.o.Model,
+		AllowedTools:       slices.Clone(f.o.AllowedTools),
+		DisallowedTools:    slices.Clone(f.o.DisallowedTools),
+		PermissionMode:     f.o.PermissionMode,
 	}
 	if p.NoTickets {
 		p.DisallowedTools = append(p.DisallowedTools, f.o.TicketTools...)
