@@ -82,6 +82,7 @@ func (e *Engine) tellEnd(log *event.Log, p *place, r event.SessionRecord, k kept
 	}
 	if busy {
 		k.Prompts++
+		k.Words = "" // nobody gathered them
 		if stop == nil {
 			r.State = Failed.String()
 		}

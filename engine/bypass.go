@@ -162,9 +162,10 @@ func (e *Engine) aboutBypass(r admission.Request, d permission.Decision, err err
 }
 
 // withMode is what a caller sent and the mode its session would have, which the
-// program's own settings may have chosen: no mode comes past the policies.
+// program's own settings may have chosen: no mode comes past the policies, nor does
+// one under the word for another.
 func withMode(raw map[string]json.RawMessage, mode string) map[string]json.RawMessage {
-	if mode == "" || raw["permissionMode"] != nil {
+	if mode == "" || textOf(raw["permissionMode"]) == mode {
 		return raw
 	}
 	raw = maps.Clone(raw)

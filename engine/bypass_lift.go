@@ -35,10 +35,18 @@ func stays(asking string) bool {
 	return own || layer == "org" || strings.HasPrefix(rule, "plugin.")
 }
 
+// bypasses says whether the session is in the mode now: an answer may have ended that
+// while the call was judged.
+func (s *Session) bypasses() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mode == modeBypass
+}
+
 // lift is the allow that takes the place of a question, false where the question
 // stays. What the asking decision brings along stays: obligations, labels, rules.
 func (s *Session) lift(r permission.Request, d permission.Decision) (permission.Decision, bool) {
-	if !liftable(r, d) {
+	if !liftable(r, d) || !s.bypasses() {
 		return d, false
 	}
 	revision := s.engine.chain.Revision()

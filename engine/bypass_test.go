@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatehouse-mcp/gatehouse/engine/admission"
 	"github.com/gatehouse-mcp/gatehouse/engine/audit"
 	"github.com/gatehouse-mcp/gatehouse/engine/control"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
@@ -256,6 +257,42 @@ func TestNoRoadIntoTheMode(t *testing.T) {
 	}
 }
 
+// TestNarrowedWhileJudged: an answer that ends the mode ends it for calls that are
+// being judged, too.
+func TestNarrowedWhileJudged(t *testing.T) {
+	for _, mode := range []string{modeDefault, modePlan} {
+		p, _ := aBypassed(t, anAsk(nil), nil)
+		s := p.session
+		r := s.request(permission.DoorAsk, "Bash", "t1", "", "", json.RawMessage(`{}`))
+		d := anAsk(func(d *permission.Decision) { d.Revision = s.engine.chain.Revision() })
+		if _, lifted := s.lift(r, d); !lifted {
+			t.Fatal("not lifted in the mode")
+		}
+		s.mu.Lock()
+		s.setModeLocked(mode)
+		s.mu.Unlock()
+		if _, lifted := s.lift(r, d); lifted {
+			t.Errorf("lifted in mode %s", mode)
+		}
+	}
+}
+
+// TestModeBesideItsWord: a Go caller whose raw parameters say another mode.
+func TestModeBesideItsWord(t *testing.T) {
+	p := aSession(t, &fakeLog{}, func(o *Options) {
+		o.Executable = "/no/such/claude"
+		o.Admission = []admission.Decider{configureRule(nil)}
+	})
+	raw := oneMember("permissionMode", modeDefault)
+	_, err := p.session.engine.Start(t.Context(), StartParams{Prompt: "go", PermissionMode: modeBypass, Raw: raw})
+	if CodeOf(err) != PermissionDenied || !strings.Contains(err.Error(), ruleBypass) {
+		t.Errorf("started: %v", err)
+	}
+	if textOf(raw["permissionMode"]) != modeDefault {
+		t.Error("the caller's own map was changed")
+	}
+}
+
 // TestLiftsOfControlRequests: a request that could be read in two ways has no
 // lifted one among them.
 func TestLiftsOfControlRequests(t *testing.T) {
@@ -266,6 +303,42 @@ func TestLiftsOfControlRequests(t *testing.T) {
 	} {
 		if got := p.outcomeOf(t, r); lets(got) {
 			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// byMode allows calls in mode acceptEdits and asks in others, and denies what answers
+// forbade.
+type byMode struct{}
+
+func (byMode) Decide(_ context.Context, r permission.Request) (permission.Decision, error) {
+	d := permission.Decision{Effect: permission.Ask, Rule: "test.asks", By: "policy", Revision: "r7"}
+	switch {
+	case slices.Contains(r.Session.DisallowedTools, r.Tool):
+		d.Effect, d.Rule = permission.Deny, "test.forbidden"
+	case r.Session.Mode == modeEdits:
+		d.Effect, d.Rule = permission.Allow, "test.edits"
+	}
+	return d, nil
+}
+func (byMode) Revision() string { return "r7" }
+
+// TestNarrowedBetweenTheDoors: a call that came by the hook before an answer narrowed
+// the session is judged by what holds at its second door.
+func TestNarrowedBetweenTheDoors(t *testing.T) {
+	for narrowing, want := range map[string]string{
+		``: `"behavior":"allow"`,
+		`[{"type":"setMode","mode":"default","destination":"session"}]`:                                 "asked",
+		`[{"type":"setMode","mode":"plan","destination":"session"}]`:                                    "asked",
+		`[{"type":"addRules","behavior":"deny","rules":[{"toolName":"Edit"}],"destination":"session"}]`: "test.forbidden",
+	} {
+		p := aSession(t, &fakeLog{}, func(o *Options) { o.Deciders = []permission.Decider{byMode{}} }).inMode(modeEdits)
+		<-p.begin(hookFor("Edit", `{"file_path":"x"}`))
+		p.session.follow(json.RawMessage(narrowing))
+		r := askFor("Edit", `{"file_path":"x"}`)
+		delete(r.Fields, "agent_id")
+		if got := p.outcomeOf(t, r); !strings.Contains(got, want) {
+			t.Errorf("after %s: %s, want %s", narrowing, got, want)
 		}
 	}
 }

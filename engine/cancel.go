@@ -58,14 +58,15 @@ var unfinished = []string{"shutdown", "start", "idle"}
 
 // cancel changes the state and begins the stop; false when it was cancelled before.
 func (s *Session) cancel(reason, source string) bool {
-	return s.finishFor(reason, source, false)
+	return s.finishFor(reason, source, false, nil)
 }
 
-// finishFor is cancel; stopped: as Stop does it.
-func (s *Session) finishFor(reason, source string, stopped bool) bool {
+// finishFor is cancel; stopped: as Stop does it. With a turn it does nothing unless
+// that one is under way.
+func (s *Session) finishFor(reason, source string, stopped bool, only *Turn) bool {
 	reason = s.redactText(event.SinkEvent, reason) // sessions are listed with it
 	s.mu.Lock()
-	if s.updateLocked(cancelled) != nil {
+	if only.passedLocked() || s.updateLocked(cancelled) != nil {
 		s.mu.Unlock()
 		return false
 	}
@@ -124,9 +125,9 @@ func (s *Session) tellUnfinished() {
 	s.mu.Unlock()
 	switch {
 	case cutOff && stopped:
-		s.endTurn(event.Error, s.failure(CancelledCode, cmp.Or(reason, "session was stopped")), turnFailed)
+		s.endTurn(nil, event.Error, s.failure(CancelledCode, cmp.Or(reason, "session was stopped")), turnFailed)
 	case cutOff && s.keeping.place.Load() != nil:
-		s.endTurn(event.Error, s.failure(Internal, endedWithServer+"; send a reply to go on"), turnFailed)
+		s.endTurn(nil, event.Error, s.failure(Internal, endedWithServer+"; send a reply to go on"), turnFailed)
 	}
 }
 

@@ -18,6 +18,9 @@ func (e *Engine) Continue(ctx context.Context, id string, p ReplyParams) (*Turn,
 	}
 	for try := 1; ; try++ {
 		s, err := e.Find(id)
+		if CodeOf(err) == SessionNotFound && !e.elsewhere(id) {
+			return nil, Errorf(SessionNotFound, "session %q is not known: no server of this user ran it, or its record is not kept any more ([store]); start a new one", clip(id))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -37,3 +40,12 @@ const (
 	continueTries = 100
 	continuePause = 10 * time.Millisecond
 )
+
+// elsewhere says whether another server is at work on the session.
+func (e *Engine) elsewhere(id string) bool {
+	if e.o.Store == nil || !uuidForm.MatchString(id) {
+		return false
+	}
+	r, err := e.o.Store.Session(id)
+	return err == nil && r.Live
+}

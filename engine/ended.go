@@ -20,7 +20,7 @@ import (
 func (s *Session) startError(ctx context.Context, p *process, err error) error {
 	typed, ended := errors.AsType[*Error](context.Cause(ctx))
 	if ended {
-		s.startEnded(typed)
+		s.startEnded(p, typed)
 	}
 	p.stop()
 	if ended {
@@ -40,10 +40,10 @@ func (s *Session) startError(ctx context.Context, p *process, err error) error {
 
 // startEnded keeps why a start is ended, before its process is: the CLI answers the
 // interrupt with a result that has no reason, or one of its own.
-func (s *Session) startEnded(why *Error) {
+func (s *Session) startEnded(p *process, why *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.working; t != nil && !t.over && !t.ending && t.aborted == nil {
+	if t := s.working; t != nil && t.proc == p && !t.over && !t.ending && t.aborted == nil {
 		t.aborted = why
 	}
 }
@@ -90,7 +90,7 @@ func (s *Session) processEnded(p *process, cause error) {
 		mine := t.claimLocked()
 		s.mu.Unlock()
 		if mine {
-			s.endTurn(event.Error, s.failure(Internal, s.endedInTurn(p, cause)), exited)
+			s.endTurn(t, event.Error, s.failure(Internal, s.endedInTurn(p, cause)), exited)
 		}
 	}
 }
@@ -137,12 +137,12 @@ func (s *Session) failure(code Code, message string) Result {
 }
 
 // fail ends a turn that could not be started, or was aborted. It is claimed.
-func (s *Session) fail(err error) {
+func (s *Session) fail(t *Turn, err error) {
 	r := s.failure(CodeOf(err), strings.TrimPrefix(err.Error(), "Error ["+string(CodeOf(err))+"]: "))
 	if errors.Is(err, errBudgetSpent) {
 		r.ErrorSubtype = budgetSubtype
 	}
-	s.endTurn(event.Error, r, turnFailed)
+	s.endTurn(t, event.Error, r, turnFailed)
 }
 
 // gotSlot begins the time of a turn: what it waited in line does not count, nor as a
@@ -152,6 +152,7 @@ func (s *Session) gotSlot() {
 	defer s.mu.Unlock()
 	s.turnStarted = time.Now()
 	s.used = s.turnStarted
+	s.working.inLine = false
 	s.working.startClockLocked()
 }
 

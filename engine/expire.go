@@ -45,7 +45,7 @@ func (s *Session) fate(now time.Time) (fate, *process) {
 	// Background work can begin turns and ask for ever; nobody knows of them.
 	neglected := now.Sub(s.used) > o.IdleTTL+o.TurnTimeout
 	switch {
-	case s.state.Busy() && s.working.queued():
+	case s.state.Busy() && s.working.ticket != nil && s.working.inLine:
 		return keepOn, p // it begins when its time does
 	case s.state.Busy() && (neglected || now.Sub(s.turnStarted) > o.TurnTimeout):
 		return overTurn, p

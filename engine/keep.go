@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -72,7 +73,7 @@ func (s *Session) takeOver(r event.SessionRecord) {
 	defer s.mu.Unlock()
 	s.info.TotalTurns, s.info.TotalCostUSD = max(s.info.TotalTurns, r.Turns), max(s.info.TotalCostUSD, r.CostUSD)
 	if k, err := readKept(r); err == nil {
-		s.prompts = max(s.prompts, k.Prompts)
+		s.prompts, s.lastOutput = max(s.prompts, k.Prompts), cmp.Or(s.lastOutput, k.Words)
 	}
 }
 

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/engine/permission"
@@ -162,13 +164,17 @@ func (e *Engine) shownKept(r event.SessionRecord, k keptState, log *event.Log) *
 		cwd: r.Cwd, trusted: insideAny(r.Cwd, e.o.Trusted), log: log, approvals: permission.NewApprovals(0),
 		ctx: e.ctx, end: func(error) {}, done: closedChannel, changed: make(chan struct{}),
 		state: stateNamed(r.State), touched: r.Updated, used: r.Updated, mode: cmp.Or(k.Mode, modeDefault), started: k.Started,
-		final: r.Final, resultID: k.Result, busyFrom: k.BusyFrom, prompts: k.Prompts,
+		final: r.Final, resultID: k.Result, busyFrom: k.BusyFrom, prompts: k.Prompts, lastOutput: k.Words,
 	}
 	if json.Unmarshal(k.Params, &s.shown) != nil {
 		s.shown = StartParams{}
 	}
+	s.kept.Exact = k.Exact && readable(k.Params)
 	s.params, s.dirs = s.shown, s.shown.AdditionalDirs
 	s.beyond = stricter(modeBeyond(modeAsked(s.shown)), modeBeyond(s.mode))
+	if k.Narrowed != "" {
+		s.beyond = stricter(s.beyond, k.Narrowed)
+	}
 	s.keeping.params, s.keeping.title = k.Params, r.Title
 	s.info = Info{
 		TotalTurns: r.Turns, TotalCostUSD: r.CostUSD, LastToolUseID: k.ToolUse, Tools: k.Tools,
@@ -182,6 +188,15 @@ func (e *Engine) shownKept(r event.SessionRecord, k keptState, log *event.Log) *
 	}
 	s.mark(k.Taint...)
 	return s
+}
+
+// readable reports whether kept options can be gone on with: one that is not understood
+// here, as another version may have written it, may be one that narrows.
+func readable(params json.RawMessage) bool {
+	var p StartParams
+	d := json.NewDecoder(bytes.NewReader(params))
+	d.DisallowUnknownFields()
+	return d.Decode(&p) == nil && validateMode(p.PermissionMode) == nil
 }
 
 var closedChannel = func() chan struct{} {
@@ -215,7 +230,11 @@ func (s *Session) readResult() {
 		r = Result{SessionID: s.id, Result: "[withheld]", IsError: s.state == Failed, PermissionDenials: json.RawMessage("[]")}
 	}
 	r.Redactions = page.Events[0].Redactions
-	s.info.Result, s.lastOutput = &r, ending(r.Result, maxLastOutput)
+	s.info.Result = &r
+	// More than the record keeps, where the result has it: its text is the model's last message.
+	if words := strings.TrimPrefix(s.lastOutput, "…"); !r.IsError && strings.HasSuffix(r.Result, words) {
+		s.lastOutput = ending(r.Result, maxLastOutput)
+	}
 }
 
 // notRunning refuses what only a session of this run can do.

@@ -12,6 +12,9 @@ import (
 // maxLastOutput bounds Info.LastOutput, in bytes. What the model said last is kept.
 const maxLastOutput = 64 << 10
 
+// keptLastOutput bounds what of it the record keeps, in bytes.
+const keptLastOutput = 4 << 10
+
 // maxHeard bounds the messages of a turn that are kept for it, in bytes.
 const maxHeard = 8 * maxLastOutput
 
@@ -129,8 +132,12 @@ func cutAt(text string, from int) int {
 	return from
 }
 
-// turnEndedLocked counts a turn, and keeps what the model said in it.
+// turnEndedLocked counts a turn, and keeps what the model said in it. One that only
+// waited for its slot was none.
 func (s *Session) turnEndedLocked() {
+	if s.working != nil && s.working.inLine {
+		return
+	}
 	s.prompts++
 	s.lastOutput, s.words = s.words.String(), lastWords{}
 }

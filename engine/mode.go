@@ -77,6 +77,27 @@ func (s *Session) keepsMode(of *Session) {
 	s.tellOrigin()
 }
 
+// plansOn keeps a session that planned when its token was made in plan mode where it is
+// to ask nobody: a plan that nobody accepted is not accepted by that.
+func (s *Session) plansOn() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.beyond == modeDontAsk {
+		s.mode = modePlan
+	}
+}
+
+// narrowToLocked takes over what answers once left of the mode, "" for nothing.
+func (s *Session) narrowToLocked(narrowed string) {
+	if narrowed == "" {
+		return
+	}
+	s.beyond = stricter(s.beyond, narrowed)
+	if s.mode != modePlan {
+		s.mode = s.beyond
+	}
+}
+
 // narrowedLocked is what answers left of the mode that was asked for, "" where they
 // left it alone.
 func (s *Session) narrowedLocked() string {

@@ -184,3 +184,15 @@ func TestUnaskedNamesTheRule(t *testing.T) {
 		t.Errorf("got %+v", d)
 	}
 }
+
+// A record whose options cannot be read is not one of a session without any.
+func TestUnreadableOptionsGoOnAsNone(t *testing.T) {
+	p := aSession(t, &fakeLog{}, nil)
+	for params, ok := range map[string]bool{`{}`: true, `[]`: false, `{"PermissionMode":7}`: false, `{"permissionMode":7}`: false, `{"permissionMode":"later"}`: false, `{"laterOption":true}`: false, `{"permissionMode":"plan"}`: true} {
+		k := keptState{Params: json.RawMessage(params), Exact: true, Started: true}
+		s := p.session.engine.shownKept(event.SessionRecord{ID: "x", State: "idle"}, k, event.NewLog(0))
+		if err := s.mayGoOn(false); (err == nil) != ok {
+			t.Errorf("%s: %v", params, err)
+		}
+	}
+}

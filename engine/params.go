@@ -193,5 +193,5 @@ type Info struct {
 	ParentID        string
 	Queued          bool   // the turn waits for one of Options.MaxConcurrent
 	Prompts         int    // turns that have ended, however they did
-	LastOutput      string // the model's words in the last turn that ended, redacted, at most 64 KiB; older sessions: its result
+	LastOutput      string // the end of the model's words in the last turn that ended, redacted, at most 64 KiB; of kept sessions 4 KiB
 }

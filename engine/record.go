@@ -163,9 +163,13 @@ func (s *Session) catchUp(l launch) error {
 		return Errorf(CancelledCode, "session was cancelled; start a new one")
 	}
 	s.mark(r.Taint...)
+	defer s.tellOrigin() // the mode may be another
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rules.deny = joined(s.rules.deny, r.Deny)
+	if stricter(s.beyond, r.Mode) != s.beyond && r.Mode != "" {
+		s.narrowToLocked(r.Mode) // by answers there
+	}
 	if !l.fork { // a fork has totals of its own
 		s.info.TotalTurns, s.info.TotalCostUSD = max(s.info.TotalTurns, r.Turns), max(s.info.TotalCostUSD, r.CostUSD)
 		s.prompts = max(s.prompts, r.Prompts)

@@ -103,28 +103,9 @@ func (s *Session) nextTurn(t *Turn, prompt string) {
 // sendTurn gives the prompt to the warm process, which then ends the turn, or to a
 // new one.
 func (s *Session) sendTurn(t *Turn, prompt string) error {
-	s.launching.Lock() // nobody ends the warm process meanwhile
-	s.mu.Lock()
-	p := s.proc
-	aborted := t.aborted
-	alive := p != nil && !p.stopping && p.begun() && p.exitedEarly() == "" && aborted == nil
-	if alive {
-		p.unstarted = prompt // should it end before it begins, processEnded sends it again
-		t.starting, t.proc = false, p
-	}
-	s.mu.Unlock()
-	if alive {
-		p.relist()
-		err := p.prompt(prompt)
-		s.launching.Unlock()
-		if err != nil {
-			p.cli.Stop() // it does not read any more
-		}
-		return nil
-	}
-	s.launching.Unlock()
-	if aborted != nil {
-		return aborted
+	p, given, err := s.sendWarm(t, prompt)
+	if given || err != nil {
+		return err
 	}
 	if p != nil { // one process per session id, always
 		select {
@@ -133,11 +114,58 @@ func (s *Session) sendTurn(t *Turn, prompt string) error {
 			return context.Cause(t.ctx)
 		}
 	}
+	if t.ctx.Err() != nil {
+		return context.Cause(t.ctx)
+	}
 	l, err := s.resumption()
 	if err != nil {
 		return err
 	}
 	return t.run(t.ctx, l, prompt, cmp.Or(t.within, DefaultInitTimeout))
+}
+
+// sendWarm gives the prompt to the process there is, once it has ended a turn that it
+// began by itself: else the result of that one would be taken for the prompt's.
+func (s *Session) sendWarm(t *Turn, prompt string) (p *process, given bool, err error) {
+	s.launching.Lock() // nobody ends the warm process meanwhile
+	p, given, rests := s.takeWarm(t, prompt)
+	for rests != nil {
+		s.launching.Unlock()
+		select {
+		case <-rests:
+		case <-p.pumped:
+		case <-t.ctx.Done():
+			return nil, false, context.Cause(t.ctx)
+		}
+		s.launching.Lock()
+		p, given, rests = s.takeWarm(t, prompt)
+	}
+	if given {
+		p.relist()
+		err = p.prompt(prompt)
+	}
+	s.launching.Unlock()
+	if err != nil {
+		p.cli.Stop() // it does not read any more
+	}
+	return p, given, nil
+}
+
+// takeWarm makes the session's process that of the turn. It returns the process there
+// is, and, where that is in another turn, what is closed when that is over.
+func (s *Session) takeWarm(t *Turn, prompt string) (p *process, taken bool, rests <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p = s.proc
+	switch {
+	case t.aborted != nil, p == nil || p.stopping || !p.begun() || p.exitedEarly() != "":
+		return p, false, nil
+	case p.inTurn:
+		return p, false, p.restingLocked()
+	}
+	p.unstarted = prompt // should it end before it begins, processEnded sends it again
+	t.starting, t.proc = false, p
+	return p, true, nil
 }
 
 // resumption says how to go on after the process has ended.

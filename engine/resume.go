@@ -32,7 +32,7 @@ func (s *Session) ResumeToken() string {
 	s.mu.Lock()
 	c.Turns, c.CostUSD = s.info.TotalTurns, s.info.TotalCostUSD
 	c.Options.DisallowedTools = joined(s.params.DisallowedTools, s.rules.deny)
-	c.Options.PermissionMode = s.heldModeLocked()
+	c.Options.PermissionMode, c.Plans = s.heldModeLocked(), s.mode == modePlan
 	s.mu.Unlock()
 	if err := s.remember(); err != nil {
 		s.warn("resumeToken is left out: " + err.Error())
@@ -201,6 +201,9 @@ func (e *Engine) resumed(c claims, p ResumeParams) (*Session, error) {
 		return nil, err
 	}
 	s := e.newSession(params, "")
+	if c.Plans || c.Options.PermissionMode == modePlan {
+		s.plansOn()
+	}
 	s.mark(r.Taint...)
 	if r.Prompt != "" {
 		s.prompt = r.Prompt

@@ -45,7 +45,8 @@ type process struct {
 	halted    bool                // it was told to end its turn
 	cooled    bool                // ended for being idle
 	inTurn    bool
-	unstarted string // prompt sent to a warm process that has not begun the turn
+	rested    chan struct{} // closed when it is not, nil while nobody waits for that
+	unstarted string        // prompt sent to a warm process that has not begun the turn
 }
 
 // ended is why a process's pending questions are withdrawn.
@@ -278,6 +279,23 @@ func (p *process) pump() {
 	p.release()
 	close(p.pumped)
 	p.session.processEnded(p, err)
+}
+
+// restLocked notes that the process has ended a turn.
+func (p *process) restLocked(now time.Time) {
+	p.inTurn, p.idleSince = false, now
+	if p.rested != nil {
+		close(p.rested)
+		p.rested = nil
+	}
+}
+
+// restingLocked is closed when the turn that the process works on is over.
+func (p *process) restingLocked() <-chan struct{} {
+	if p.rested == nil {
+		p.rested = make(chan struct{})
+	}
+	return p.rested
 }
 
 // prompt sends a user message.

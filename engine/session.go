@@ -110,6 +110,7 @@ type Session struct {
 	busyFrom      int64                   // id of the event the turn under way begins with
 	resultID      *int64                  // of the event that told info.Result
 	untold        map[string]openQuestion // questions whose answer no event has told
+	noneUntold    chan struct{}           // closed when there are none; nil while nobody waits for that
 	lastTool      string                  // name of the tool used last
 	cancelledTime time.Time
 }

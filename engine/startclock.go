@@ -40,6 +40,9 @@ func spawnError(ctx context.Context, err error) error {
 	case errors.Is(err, cli.ErrLimit):
 		return Errorf(Limit, "start CLI: %w", err)
 	case ctx.Err() != nil:
+		if why, ok := errors.AsType[*Error](context.Cause(ctx)); ok {
+			return why
+		}
 		return Errorf(CancelledCode, "start was cancelled: %w", context.Cause(ctx))
 	}
 	return Errorf(Internal, "start CLI: %w", err)

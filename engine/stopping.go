@@ -29,6 +29,31 @@ func (s *Session) Stop(ctx context.Context, p StopParams) error {
 	return s.stopAdmitted(ctx, p)
 }
 
+// Stop is Session.Stop for who waits for this turn alone: it stops the session while
+// the turn is under way, and nothing once that has ended, or is ending. Force is not
+// heeded.
+func (t *Turn) Stop(ctx context.Context, p StopParams) error {
+	s := t.session
+	s.mu.Lock()
+	passed := t.passedLocked()
+	s.mu.Unlock()
+	if passed {
+		return nil
+	}
+	if err := s.engine.admit(ctx, s, s.admission(ctx, admission.Cancel, "", nil)); err != nil {
+		return err
+	}
+	if !s.finishFor(p.Reason, p.Source, true, t) {
+		return nil
+	}
+	return s.awaitStop(ctx, p)
+}
+
+// passedLocked reports that a turn is not under way any more; not of nil.
+func (t *Turn) passedLocked() bool {
+	return t != nil && (t.over || t.ending || t.session.working != t)
+}
+
 func (s *Session) stopAdmitted(ctx context.Context, p StopParams) error {
 	if s.keptOnly {
 		return s.stopKept(p)
@@ -36,12 +61,17 @@ func (s *Session) stopAdmitted(ctx context.Context, p StopParams) error {
 	if p.Force {
 		s.hasten()
 	}
-	if !s.finishFor(p.Reason, p.Source, true) {
+	if !s.finishFor(p.Reason, p.Source, true, nil) {
 		s.markStopped(p)
 	}
 	if n := s.engine.successor(s); n != nil {
 		return n.stopAdmitted(ctx, p) // it was taken up in that moment
 	}
+	return s.awaitStop(ctx, p)
+}
+
+// awaitStop waits until nothing of a session is left, and that is kept.
+func (s *Session) awaitStop(ctx context.Context, p StopParams) error {
 	select {
 	case <-s.Done():
 	case <-ctx.Done():

@@ -26,8 +26,10 @@ type keptState struct {
 	Result    *int64            `json:"result,omitempty"` // id of the event that told it
 	Started   bool              `json:"started,omitempty"`
 	Abandoned bool              `json:"abandoned,omitempty"` // its start failed: nobody was given its id
+	Narrowed  string            `json:"narrowed,omitempty"`  // what answers left of the mode that was asked for
 	Prompt    string            `json:"prompt,omitempty"`    // SHA-256 of the first one
 	Prompts   int               `json:"prompts,omitempty"`   // turns that have ended
+	Words     string            `json:"words,omitempty"`     // the end of the model's in the last of them, redacted
 	Taint     []string          `json:"taint,omitempty"`
 	Exact     bool              `json:"exact,omitempty"` // Params, Dirs and Deny are all that the session may do: nothing was covered or left out
 	Dirs      []string          `json:"dirs,omitempty"`  // additional directories, resolved
@@ -83,9 +85,9 @@ func (s *Session) sessionRecord() event.SessionRecord {
 		state = s.before // a resume token goes on from there
 	}
 	k := keptState{
-		Params: s.keeping.params, Caller: s.caller, Model: short(s.info.Model), Mode: s.mode, Version: short(s.info.CLIVersion),
+		Params: s.keeping.params, Caller: s.caller, Model: short(s.info.Model), Mode: s.mode, Narrowed: s.narrowedLocked(), Version: short(s.info.CLIVersion),
 		Tools: keptNames(s.info.Tools), ToolUse: short(s.info.LastToolUseID), Warnings: s.info.Warnings, Result: s.resultID,
-		Started: s.started, Abandoned: s.abandoned, Prompt: s.prompt, Prompts: s.prompts, Taint: taint,
+		Started: s.started, Abandoned: s.abandoned, Prompt: s.prompt, Prompts: s.prompts, Words: ending(s.lastOutput, keptLastOutput), Taint: taint,
 		Exact: s.keeping.exact && whole, Dirs: s.dirs, Deny: deny,
 		BusyFrom: s.busyFrom, Open: slices.SortedFunc(maps.Values(s.untold), byRequest),
 	}

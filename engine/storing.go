@@ -159,6 +159,32 @@ func (s *Session) untell(q permission.Question) {
 func (s *Session) toldOf(q permission.Question) {
 	s.mu.Lock()
 	delete(s.untold, q.ID)
+	if len(s.untold) == 0 && s.noneUntold != nil {
+		close(s.noneUntold)
+		s.noneUntold = nil
+	}
 	s.mu.Unlock()
 	s.keepState()
+}
+
+// allTold waits until the answers of all questions are told, so that the end of their
+// turn comes after them, and at most that long: a full disk is no reason to let a
+// process live.
+func (s *Session) allTold(limit time.Duration) {
+	s.mu.Lock()
+	if len(s.untold) == 0 {
+		s.mu.Unlock()
+		return
+	}
+	if s.noneUntold == nil {
+		s.noneUntold = make(chan struct{})
+	}
+	none := s.noneUntold
+	s.mu.Unlock()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-none:
+	case <-timer.C:
+	}
 }

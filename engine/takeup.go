@@ -116,10 +116,17 @@ func (e *Engine) takingUp(old *Session, p ReplyParams) (*Session, error) {
 	case r.Cancelled:
 		return nil, endedForGood()
 	}
-	s := e.newSession(old.sameParams(p), "")
+	params := old.sameParams(p)
+	if err := params.validate(); err != nil { // a record may be of another version
+		return nil, err
+	}
+	s := e.newSession(params, "")
 	s.working.limit = p.TurnTimeout
 	s.mark(append(old.history.tainted(), r.Taint...)...)
 	s.keepsMode(old)
+	s.mu.Lock()
+	s.narrowToLocked(r.Mode)
+	s.mu.Unlock()
 	old.mu.Lock()
 	s.rules.deny = joined(old.rules.deny, r.Deny)
 	s.prompt = old.prompt

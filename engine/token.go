@@ -37,8 +37,9 @@ type claims struct {
 	Cwd     string      `json:"cwd"` // resolved
 	Issued  time.Time   `json:"issued"`
 	Expires time.Time   `json:"expires"`
-	Options StartParams `json:"options"` // as admitted: the ceiling
-	Turns   int         `json:"turns"`   // totals when the token was made
+	Options StartParams `json:"options"`         // as admitted: the ceiling
+	Plans   bool        `json:"plans,omitempty"` // in mode dontAsk: it is in plan mode besides
+	Turns   int         `json:"turns"`           // totals when the token was made
 	CostUSD float64     `json:"costUsd"`
 }
 

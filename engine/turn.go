@@ -40,7 +40,7 @@ func (p *process) handleResult(fields map[string]json.RawMessage) {
 	cost := max(f.TotalCostUSD-p.cost, 0)    // the CLI tells its process's total
 	apiMS := max(f.DurationAPIMS-p.apiMS, 0) // the same
 	p.cost, p.apiMS = f.TotalCostUSD, f.DurationAPIMS
-	p.inTurn, p.idleSince = false, time.Now()
+	p.restLocked(time.Now())
 	if len(p.tasks) == 0 {
 		s.duties.clear() // of calls that were interrupted
 		p.governing.passes.clear()
@@ -55,7 +55,7 @@ func (p *process) handleResult(fields map[string]json.RawMessage) {
 		StructuredOutput: f.StructuredOutput, Usage: f.Usage, ModelUsage: f.ModelUsage,
 		PermissionDenials: orEmptyList(f.PermissionDenials),
 	}
-	ends, aborted := s.resultLocked(p, f.IsError)
+	claimed, ends, aborted := s.resultLocked(p, f.IsError)
 	switch {
 	case aborted != nil:
 		r.ErrorType, r.RetryAfter = s.outsideLocked(aborted.Code, time.Now())
@@ -77,7 +77,7 @@ func (p *process) handleResult(fields map[string]json.RawMessage) {
 		kind, t = event.Error, turnFailed
 	}
 	if ends {
-		s.endTurn(kind, r, t)
+		s.endTurn(claimed, kind, r, t)
 	} else {
 		s.tellResult(kind, r)
 	}
@@ -107,31 +107,29 @@ func orEmptyList(raw json.RawMessage) json.RawMessage {
 }
 
 // endTurn tells the result, changes the state and gives the slot back. The caller has
-// claimed the turn under way, or there is none.
-func (s *Session) endTurn(kind event.Kind, r Result, t trigger) {
+// claimed the turn; nil: none was under way.
+func (s *Session) endTurn(turn *Turn, kind event.Kind, r Result, t trigger) {
 	shown := s.tellResult(kind, r)
+	var err error
 	s.mu.Lock()
-	turn, err := s.working, error(nil)
 	s.turnEndedLocked()
 	if s.before.Busy() { // cancelled in the turn, but not for good
 		s.before, _ = s.before.after(t)
 	}
-	if turn == nil || turn.ending || !s.state.Busy() { // else a reply came in that moment
+	if turn == s.working || !s.state.Busy() { // else a reply came in that moment
 		err = s.updateLocked(t)
-		if s.state != Cancelled { // a cancel ends the turn when nothing of it is left
-			turn.endLocked(shown)
-		}
 	}
-	var slot *ticket
-	if turn != nil && turn.ending {
-		slot = turn.ticket
+	if s.state != Cancelled { // a cancel ends the turn when nothing of it is left
+		turn.endLocked(shown)
 	}
 	s.mu.Unlock()
 	if err != nil {
 		s.engine.log.Warn("end of turn", "session", s.id, "error", err)
 	}
 	s.keepEnd()
-	slot.leave()
+	if turn != nil {
+		turn.ticket.leave()
+	}
 }
 
 // tellResult appends a result; what clients later read is the redacted copy.

@@ -25,6 +25,7 @@ type Turn struct {
 	limit    time.Duration // from its slot on; 0 = none of its own
 	clock    *time.Timer   // nil before it has a slot
 	starting bool          // who starts it fails it, too
+	inLine   bool          // it never had its slot, or does not know of it yet: its time does not run
 	proc     *process      // has the prompt, or will; nil before
 	aborted  *Error        // why it was ended from outside, nil else
 	timedOut bool          // aborted by its own limit
@@ -36,7 +37,7 @@ type Turn struct {
 // newTurn is a turn that begins with the event of id from. Who starts it ends its
 // context.
 func (s *Session) newTurn(from int64) *Turn {
-	t := &Turn{session: s, from: from, done: make(chan struct{}), starting: true}
+	t := &Turn{session: s, from: from, done: make(chan struct{}), starting: true, inLine: true}
 	t.ctx, t.end = context.WithCancelCause(s.ctx)
 	return t
 }
@@ -87,8 +88,14 @@ func (t *Turn) Wait(ctx context.Context) (Result, error) {
 
 // Abort ends the turn with why as its result, also while it waits for a slot or for
 // its process to start. It returns at once; Done tells the end. The session fails
-// and can be continued. It does nothing to a turn that has ended, or is ending.
-func (t *Turn) Abort(why *Error) { t.abort(why, false) }
+// and can be continued. It does nothing to a turn that has ended, or is ending. nil
+// is a cancel without a reason.
+func (t *Turn) Abort(why *Error) {
+	if why == nil {
+		why = Errorf(CancelledCode, "the turn was aborted")
+	}
+	t.abort(why, false)
+}
 
 func (t *Turn) abort(why *Error, timedOut bool) {
 	s := t.session
@@ -118,6 +125,7 @@ func (t *Turn) stopLocked() {
 func (t *Turn) endAborted(p *process) {
 	if p != nil {
 		p.end(ended{"abort"}) // pending questions are denied
+		t.session.allTold(interruptGrace)
 		p.stop()
 	}
 	s := t.session
@@ -150,7 +158,7 @@ func (t *Turn) run(ctx context.Context, l launch, prompt string, timeout time.Du
 	s := t.session
 	s.mu.Lock()
 	t.starting = false
-	if err == nil && t.aborted != nil {
+	if t.aborted != nil && (err == nil || t.timedOut) { // what its time's end broke off failed for that
 		err = t.aborted
 	}
 	p := t.proc
@@ -179,7 +187,7 @@ func (t *Turn) fail(err error) {
 	mine := t.claimLocked()
 	s.mu.Unlock()
 	if mine && err != nil {
-		s.fail(err)
+		s.fail(t, err)
 	}
 }
 
@@ -194,17 +202,19 @@ func (t *Turn) claimLocked() bool {
 }
 
 // resultLocked says whether a result that p tells ends the turn under way, which it
-// then claims; and why that was aborted. One of work in the background, while the
-// turn waits for its slot, does not.
-func (s *Session) resultLocked(p *process, failed bool) (ends bool, aborted *Error) {
+// then claims, or finds none to end; and why that was aborted. One of work in the
+// background, while the turn waits for its slot, does not.
+func (s *Session) resultLocked(p *process, failed bool) (claimed *Turn, ends bool, aborted *Error) {
 	t := s.working
 	switch {
 	case t == nil || t.over || s.state == Cancelled:
-		return true, nil
+		return nil, true, nil
 	case !t.own && t.proc != p, s.state == Starting && !failed:
-		return false, nil
+		return nil, false, nil
+	case !t.claimLocked():
+		return nil, false, t.aborted
 	}
-	return t.claimLocked(), t.aborted
+	return t, true, t.aborted
 }
 
 // startClockLocked lets the turn's own limit run.

@@ -80,7 +80,7 @@ func isServer(args []string, terminal bool) (bool, error) {
 	switch {
 	case strings.HasSuffix(name, ".test"):
 		return false, nil
-	case name == serverName: // whatever follows are its flags
+	case strings.TrimSuffix(name, ".exe") == serverName: // whatever follows are its flags
 		return len(args) == 1 || !isHelp(args[1]) && args[1] != playedCommand, nil
 	case len(args) == 1 && !terminal && !strings.HasPrefix(name, "gatehouse"):
 		return false, fmt.Errorf("guard: started as %s without arguments; start it as %s serve", name, name)

@@ -41,6 +41,7 @@ func TestIsServer(t *testing.T) {
 		{"/usr/bin/mpm-session-server", true, true, ""},
 		{"mpm-session-server --max-concurrent 3", false, true, ""},
 		{"mpm-session-server --help", false, false, ""},
+		{"/usr/bin/mpm-session-server.exe --max-concurrent 3", false, true, ""},
 		{"mpm-session-server scripted-cli --scenario-builtin demo", false, false, ""},
 		{"mpm-session-servers", false, false, "start it as mpm-session-servers serve"},
 		{"gatehouse --help", false, false, ""},

@@ -52,7 +52,7 @@ func (s *settings) holding(env environment) []heldVariable {
 
 // variableWarnings tells of variables that will not do what they seem to say.
 func (s *settings) variableWarnings(env environment) []string {
-	return slices.Concat(environmentWarnings(env), unreadVariables(env), s.variables.overruled)
+	return slices.Concat(environmentWarnings(env), unreadVariables(env), unfilled(env), s.variables.overruled)
 }
 
 func (k *check) toolsText() {

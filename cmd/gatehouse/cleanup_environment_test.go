@@ -137,3 +137,11 @@ func TestCommandLine(t *testing.T) {
 		}
 	}
 }
+
+func TestUnfilledVariablesAreTold(t *testing.T) {
+	for value, want := range map[string]int{"${ANTHROPIC_API_KEY}": 1, "key": 0, "": 0, "$ANTHROPIC_API_KEY": 0} {
+		if got := unfilled(environment{"ANTHROPIC_API_KEY=" + value}); len(got) != want {
+			t.Errorf("%q: %q", value, got)
+		}
+	}
+}

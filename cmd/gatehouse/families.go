@@ -27,7 +27,7 @@ func (o *options) toolsOf(f *flag.FlagSet, name string) {
 		return
 	}
 	o.serves = name
-	f.Func("max-concurrent", "turns that run at once, a `number`; further ones queue; default: [limits] max_concurrent, which is 5", func(value string) error {
+	f.Func("max-concurrent", "`number` of turns that run at once, further ones queue; default: [limits] max_concurrent, which is 5", func(value string) error {
 		n, err := strconv.Atoi(value)
 		if err != nil {
 			return fmt.Errorf("want a whole number, 1 to %d", maxConcurrentBound)
@@ -97,8 +97,11 @@ func (o *options) mpmStart(l *loaded, start string, env environment) (string, er
 		}
 		return start, nil
 	}
+	why := l.overrules("mpm.working_directory")
 	if o.cwd != "" {
-		l.mpmFolder = start
+		if why == "" {
+			l.mpmFolder = start
+		}
 		if folder != "" {
 			l.variables.overruled = append(l.variables.overruled, fmt.Sprintf("%s is set, but --cwd %s holds", userFolderVariable, start))
 		}
@@ -114,14 +117,41 @@ func (o *options) mpmStart(l *loaded, start string, env environment) (string, er
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("%s: %s %w", userFolderVariable, path, errNoFolder)
 	}
-	l.mpmFolder = path
-	effect := "sessions of the mpm tools work there where their caller names no folder"
+	var effects []string
+	if why == "" {
+		l.mpmFolder = path
+		effects = append(effects, "sessions of the mpm tools work there where their caller names no folder")
+	}
 	if len(l.Workspace.Roots) == 0 {
-		effect += ", and it is the root"
+		effects = append(effects, "it is the root")
 		l.at["workspace.roots"] = userFolderVariable
 	}
-	l.hold(env, userFolderVariable, effect)
+	if len(effects) == 0 {
+		l.variables.overruled = append(l.variables.overruled, fmt.Sprintf("%s is set, but %s", userFolderVariable, why))
+		return path, nil
+	}
+	l.hold(env, userFolderVariable, strings.Join(effects, ", and "))
 	return path, nil
+}
+
+// folderRemedy is one more way to name the folder, for clients that start servers
+// anywhere.
+func (c *checker) folderRemedy() string {
+	if !slices.Contains(c.l.Tools.Families, familyMPM) {
+		return ""
+	}
+	return ", or name one in " + userFolderVariable
+}
+
+// unfilled tells of variables that hold their own reference: the client did not put
+// the value in its place, and the CLI would take it as it is.
+func unfilled(env environment) (list []string) {
+	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"} {
+		if env.get(name) == "${"+name+"}" {
+			list = append(list, fmt.Sprintf("%s is the text ${%s}: the client does not fill variables in; write the value there, or leave it out where you are logged in", name, name))
+		}
+	}
+	return list
 }
 
 // serverOptions is what clients are offered. name is what the program was started as.

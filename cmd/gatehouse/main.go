@@ -111,7 +111,8 @@ func (c *command) dispatch(ctx context.Context, args []string) int {
 const usage = `Gatehouse runs Claude Code sessions under policy.
 
   gatehouse serve          MCP server on stdin and stdout (default when stdin is no terminal)
-  gatehouse mpm-session-server   the same with the MPM session tools alone
+  gatehouse mpm-session-server
+                           the same, with the tools of an MPM session server
   gatehouse run PROMPT     one session in this terminal, with approvals at the prompt
   gatehouse check          would it work here, and what would be allowed?
   gatehouse pending        what the servers of this user wait for

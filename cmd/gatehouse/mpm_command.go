@@ -27,10 +27,11 @@ func commandLine(args []string) []string {
 }
 
 func startedAsMPM(program string) bool {
-	name := program[strings.LastIndexAny(program, `/\`)+1:]
+	separators := "/"
 	if runtime.GOOS == "windows" {
-		name = strings.ToLower(name)
+		program, separators = strings.ToLower(program), `/\`
 	}
+	name := program[strings.LastIndexAny(program, separators)+1:] // as package guard has it
 	return strings.TrimSuffix(name, ".exe") == mpmName
 }
 

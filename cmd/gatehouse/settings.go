@@ -242,7 +242,7 @@ func (c *checker) roots(start string) []string {
 	}
 	home, err := filepath.EvalSymlinks(c.env.home())
 	if filepath.Dir(real) == real || err == nil && home == real {
-		c.fail("workspace.roots", "not set, and %s is too wide to be the default; start in a project folder, or list folders there", real)
+		c.fail("workspace.roots", "not set, and %s is too wide to be the default; start in a project folder, or list folders there%s", real, c.folderRemedy())
 	}
 	return []string{real}
 }

@@ -155,3 +155,18 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
+
+// A wrong word is answered by the known ones, each of them once, and by the near one.
+func TestKnownWordsAreNamedOnce(t *testing.T) {
+	for word, want := range map[string]string{
+		"frob":   `mode: "frob" is none of alpha, beta`,
+		"alhpa":  `mode: "alhpa" is none of alpha, beta; did you mean "alpha"?`,
+		"ALPHAS": `mode: "ALPHAS" is none of alpha, beta; did you mean "alpha"?`,
+	} {
+		a := arguments{values: map[string]json.RawMessage{"mode": json.RawMessage(`"` + word + `"`)}}
+		a.choice("mode", "", "alpha", "beta")
+		if got := messageOf(a.err); got != want {
+			t.Errorf("%s: %s\nwant %s", word, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -38,6 +39,14 @@ func (s *server) blocking(a *arguments) bool {
 	}
 	return true
 }
+
+// blockingStart is how long the CLI may take to tell of its session where a call waits
+// for its turn and names no time. Clients of the first version know one limit, that of
+// the turn, and nobody waits for less than that.
+const blockingStart = time.Minute
+
+// startWithin is the sessionInitTimeoutMs of such a call.
+func startWithin(given time.Duration) time.Duration { return cmp.Or(given, blockingStart) }
 
 // answering says what the tools answer; otherwise is what they do without Options.Sync.
 func (s *server) answering(otherwise string) string {

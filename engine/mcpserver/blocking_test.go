@@ -45,17 +45,7 @@ func scenarioEngine(t *testing.T, scenario string) *engine.Engine {
 // syncServer is a client of a server over e with Options.Sync.
 func syncServer(t *testing.T, e *engine.Engine) *mcp.ClientSession {
 	t.Helper()
-	there, here := mcp.NewInMemoryTransports()
-	server, err := New(e, &Options{Sync: true}).Connect(t.Context(), there, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), here, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { client.Close(); server.Wait() })
-	return client
+	return connectTo(t, t.Context(), New(e, &Options{Sync: true}))
 }
 
 const bashOnce = `{"tool":{"name":"Bash","input":{"command":"%s"},"output":"ran"}}`

@@ -31,6 +31,7 @@ func (s *server) start(ctx context.Context, c call) (any, error) {
 	}
 	s.unattended(&p)
 	if blocking {
+		p.SessionInitTimeout = startWithin(p.SessionInitTimeout)
 		turn, err := s.engine.Begin(ctx, p)
 		if err != nil {
 			return nil, err

@@ -64,6 +64,7 @@ func resumes(session *engine.Session, err error, p engine.ResumeParams) bool {
 
 // replyBlocking is reply that waits for its turn.
 func (s *server) replyBlocking(ctx context.Context, c call, p engine.ResumeParams) (any, error) {
+	p.Reply.SessionInitTimeout = startWithin(p.Reply.SessionInitTimeout)
 	session, err := s.engine.Session(p.SessionID)
 	if resumes(session, err, p) {
 		turn, err := s.engine.BeginResume(ctx, p)

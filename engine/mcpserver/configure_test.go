@@ -33,17 +33,7 @@ func configurable(t *testing.T, refuses string, o Options) *mcp.ClientSession {
 			t.Error(err)
 		}
 	})
-	there, here := mcp.NewInMemoryTransports()
-	server, err := New(eng, &o).Connect(t.Context(), there, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), here, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close(); server.Wait() })
-	return c
+	return connectTo(t, t.Context(), New(eng, &o))
 }
 
 func TestConfigure(t *testing.T) {

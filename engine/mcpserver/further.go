@@ -1,9 +1,11 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/gatehouse-mcp/gatehouse/engine"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,6 +34,22 @@ type Call struct {
 	Progress func(ctx context.Context, message string) // tells a client that asked for it that the call goes on; never nil
 
 	arguments *arguments
+	session   *mcp.ServerSession // nil in Fail
+}
+
+// Answer is an answer of one text block. A long one is passed to the client without
+// the copies that each layer of the SDK would make; text is not to be changed after.
+func (c Call) Answer(text []byte) *mcp.CallToolResult {
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	content := &mcp.TextContent{}
+	if mark, ok := leaveMark(c.session, text); ok {
+		content.Text = mark
+	} else {
+		content.Text = string(text)
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{content}}
 }
 
 // Err is what is wrong with the arguments, an *engine.Error with code
@@ -88,7 +106,7 @@ func (s *server) handleFurther(t Tool) mcp.ToolHandler {
 	return s.guard(guarded{
 		name: t.Name, known: properties(t.Input),
 		run: func(ctx context.Context, req *mcp.CallToolRequest, a *arguments) (*mcp.CallToolResult, error) {
-			return t.Run(ctx, Call{Engine: s.engine, Progress: progressOf(req), arguments: a})
+			return t.Run(ctx, Call{Engine: s.engine, Progress: progressOf(req), arguments: a, session: req.Session})
 		},
 		fail: func(a *arguments, err error) *mcp.CallToolResult {
 			res := t.Fail(Call{Engine: s.engine, Progress: progressOf(nil), arguments: a}, coded(err))
@@ -101,7 +119,11 @@ func (s *server) handleFurther(t Tool) mcp.ToolHandler {
 // guides are the instructions of the families that are served.
 func (o *Options) guides() []string {
 	var list []string
-	if !o.Without {
+	switch {
+	case o.Without:
+	case o.Sync:
+		list = append(list, instructionsSync)
+	default:
 		list = append(list, instructions)
 	}
 	for _, t := range o.Further {

@@ -105,6 +105,7 @@ func TestFamiliesThatAreServed(t *testing.T) {
 		instructions []string // parts of them, in order
 	}{
 		{"own", Options{}, "gatehouse", []string{"claude_code", "claude_code_check", "claude_code_reply", "claude_code_session"}, []string{instructions}},
+		{"sync", Options{Sync: true}, "gatehouse", []string{"claude_code", "claude_code_check", "claude_code_reply", "claude_code_session"}, []string{instructionsSync}},
 		{"both", Options{Further: []Tool{echo("x"), echo("y")}}, "gatehouse",
 			[]string{"claude_code", "claude_code_check", "claude_code_reply", "claude_code_session", "x", "y"}, []string{instructions, "Guide of the further tools."}},
 		{"other", Options{Name: "other", Without: true, Further: []Tool{echo("x")}}, "other", []string{"x"}, []string{"Guide of the further tools."}},

@@ -27,6 +27,9 @@ import (
 //go:embed instructions.md
 var instructions string
 
+//go:embed instructions_sync.md
+var instructionsSync string // with Options.Sync
+
 // Schemas are written by hand: inferred ones allow null for arrays and drop
 // unknown keys, and their size is paid by every client's context.
 //

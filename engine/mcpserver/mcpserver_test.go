@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +80,7 @@ func checkOutput(t *testing.T, tool string, m map[string]any, isError bool) {
 			t.Errorf("%s: %s is null or not in the output schema", tool, name)
 		}
 	}
+	fits(t, tool, m)
 }
 
 func TestToolList(t *testing.T) {
@@ -165,7 +167,7 @@ func TestPanicIsInternal(t *testing.T) {
 
 func TestProgressNeedsAToken(t *testing.T) {
 	there, here := mcp.NewInMemoryTransports()
-	s := &server{}
+	s := &server{logger: slog.New(slog.DiscardHandler)}
 	wait := s.claudeCodeSession()
 	wait.run = func(ctx context.Context, c call) (any, error) {
 		c.progress(ctx, "still here")

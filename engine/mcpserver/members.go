@@ -44,10 +44,23 @@ func kindOf(raw json.RawMessage) string { return rawjson.Kind(raw) }
 
 func isNull(raw json.RawMessage) bool { return kindOf(raw) == "null" }
 
-// didYouMean names the known word nearest to word, if one is near: the same
-// but for case, or at most a third of its letters away.
+// didYouMean names the known word nearest to word, if one is near, else all of them,
+// if they are few.
 func didYouMean(word string, known []string) string {
-	if len(word) > 64 {
+	near := suggestion(word, known)
+	if near == "" && len(word) <= maxSuggestion && len(known) <= 8 {
+		return "; known are " + strings.Join(known, ", ")
+	}
+	return near
+}
+
+// maxSuggestion bounds the words for which a near one is looked for.
+const maxSuggestion = 64
+
+// suggestion names the known word nearest to word, if one is near: the same but for
+// case, or at most a third of its letters away.
+func suggestion(word string, known []string) string {
+	if len(word) > maxSuggestion {
 		return ""
 	}
 	best, bestDistance := "", len(word)/3+2
@@ -56,11 +69,8 @@ func didYouMean(word string, known []string) string {
 			best, bestDistance = k, d
 		}
 	}
-	switch {
-	case best != "":
-		return fmt.Sprintf("; did you mean %q?", best)
-	case len(known) <= 8:
-		return "; known are " + strings.Join(known, ", ")
+	if best == "" {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("; did you mean %q?", best)
 }

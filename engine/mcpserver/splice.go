@@ -105,13 +105,15 @@ func (s *splices) write(w io.Writer, line []byte) error {
 }
 
 // appendText appends a JSON document as a JSON string. A document holds control
-// characters only between its tokens.
+// characters only between its tokens, of which line breaks are for people.
 func appendText(out, document []byte) []byte {
 	out = append(out, '"')
 	for _, c := range document {
 		switch {
 		case c == '"' || c == '\\':
 			out = append(out, '\\', c)
+		case c == '\n':
+			out = append(out, '\\', 'n')
 		case c < ' ':
 			out = append(out, ' ')
 		default:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/gatehouse-mcp/gatehouse/engine"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -87,15 +88,19 @@ func (s *server) guard(g guarded) mcp.ToolHandler {
 		}()
 		args, err := decodeArguments(req.Params.Arguments, g.known)
 		if err != nil {
+			s.logger.Debug("tool refused", "tool", g.name, "error", err)
 			return g.fail(&args, err), nil
 		}
 		ctx, done := stoppable(engine.WithCaller(ctx, callerOf(req)))
 		defer done()
+		began := time.Now()
+		s.logger.Debug("tool called", "tool", g.name)
 		res, err = g.run(ctx, req, &args)
 		if err != nil {
-			s.logger.Debug("tool refused", "tool", g.name, "error", err)
+			s.logger.Debug("tool refused", "tool", g.name, "ms", time.Since(began).Milliseconds(), "error", err)
 			return g.fail(&args, err), nil
 		}
+		s.logger.Debug("tool answered", "tool", g.name, "ms", time.Since(began).Milliseconds(), "isError", res.IsError)
 		return res, nil
 	}
 }

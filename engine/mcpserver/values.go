@@ -36,7 +36,11 @@ func (a *arguments) required(name string) string {
 	if !a.has(name) {
 		a.fail("%s: is required", name)
 	}
-	return a.text(name)
+	s := a.free(name)
+	if strings.TrimSpace(s) == "" {
+		a.fail("%s: is blank; it is required", name)
+	}
+	return s
 }
 
 // free reads a string that may be blank.
@@ -53,7 +57,7 @@ func (a *arguments) choice(name, def string, words ...string) string {
 	}
 	s := a.free(name)
 	if a.err == nil && !slices.Contains(words, s) {
-		a.fail("%s: %q is none of %s%s", name, s, strings.Join(words, ", "), didYouMean(s, words))
+		a.fail("%s: %q is none of %s%s", name, s, strings.Join(words, ", "), suggestion(s, words))
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine"
+	"github.com/gatehouse-mcp/gatehouse/engine/mcpserver"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -26,8 +27,18 @@ type turnView struct {
 	Dropped    int64 // messages left out
 }
 
-// turnAnswer answers for a turn that has ended.
-func turnAnswer(ctx context.Context, t *engine.Turn, l limit) *mcp.CallToolResult {
+// atOnce bounds the answers that are made at one time: each takes several times its
+// size, and a server may end with hundreds of turns.
+const atOnce = 2
+
+// turnAnswer answers for a turn that has ended. The end of ctx leaves the messages
+// out: nobody waits for them.
+func (f *family) turnAnswer(ctx context.Context, c mcpserver.Call, t *engine.Turn, l limit) *mcp.CallToolResult {
+	select {
+	case f.making <- struct{}{}:
+		defer func() { <-f.making }()
+	case <-ctx.Done():
+	}
 	r := t.Result()
 	said := read(ctx, t)
 	v := turnView{
@@ -35,13 +46,13 @@ func turnAnswer(ctx context.Context, t *engine.Turn, l limit) *mcp.CallToolResul
 		Messages: said.messages, Dropped: said.dropped,
 	}
 	if r.IsError {
-		v.Error, v.ErrorType, v.RetryAfter = failureOf(t.Session().Info(), r, l)
+		v.Error, v.ErrorType, v.RetryAfter = failureOf(t, r, l)
 	}
-	return v.result()
+	return v.result(c)
 }
 
-func (v turnView) result() *mcp.CallToolResult {
-	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(v.text())}}}
+func (v turnView) result(c mcpserver.Call) *mcp.CallToolResult {
+	res := c.Answer(v.text())
 	res.IsError = !v.Success
 	return res
 }
@@ -51,6 +62,11 @@ func (v turnView) result() *mcp.CallToolResult {
 // nested ones nobody could bound it.
 func (v turnView) text() []byte {
 	var b bytes.Buffer
+	size := len(v.Output) + len(v.Output)/8 + len(v.Error) + 1<<10
+	for _, m := range v.Messages {
+		size += len(m) + len("\n    ,")
+	}
+	b.Grow(size)
 	b.WriteString("{")
 	member := func(name string, value any) {
 		raw, err := encode(value)

@@ -13,13 +13,13 @@ import (
 // defaultRetryAfter is told where the API named no time, in seconds.
 const defaultRetryAfter = 60
 
-// failureOf is what a failed turn is told as.
-func failureOf(i engine.Info, r engine.Result, l limit) (text string, kind engine.ErrorType, retryAfter int) {
+// failureOf is what a failed turn is told as; r is its result.
+func failureOf(t *engine.Turn, r engine.Result, l limit) (text string, kind engine.ErrorType, retryAfter int) {
 	text, kind, retryAfter = strings.TrimPrefix(r.Result, fmt.Sprintf("Error [%s]: ", r.Code)), r.ErrorType, r.RetryAfter
 	switch {
-	case r.Code == engine.Timeout && l.d > 0 && strings.Contains(text, "the timeout of its call"):
+	case t.TimedOut():
 		text = "Session timed out after " + l.given + "s"
-	case r.Code == engine.CancelledCode && i.CancelledSource == stopTool:
+	case r.Code == engine.CancelledCode && t.Session().Info().CancelledSource == stopTool:
 		text = stopped
 	case text == "":
 		text = "the turn failed, and the CLI gave no reason"
@@ -37,7 +37,7 @@ func failureOf(i engine.Info, r engine.Result, l limit) (text string, kind engin
 // end is not known. It has the members of any failed turn.
 func turnRefused(c mcpserver.Call, err error) *mcp.CallToolResult {
 	v := turnView{SessionID: c.Shown("session_id"), Error: messageOf(err), ErrorType: engine.SessionError}
-	return v.result()
+	return v.result(c)
 }
 
 // errorView is an error of the other tools.

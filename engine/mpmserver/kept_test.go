@@ -44,6 +44,14 @@ func TestAfterARestart(t *testing.T) {
 	if s := second.status(id); s["status"] != "completed" || s["message_count"] != 1.0 || s["last_output"] != "before" {
 		t.Errorf("status %v", s)
 	}
+	for _, v := range second.must("mpm_session_list", `{}`)["sessions"].([]any) {
+		if s := v.(map[string]any); s["last_output"] != "before" || s["message_count"] != 1.0 {
+			t.Errorf("listed: %v", s)
+		}
+	}
+	if s := second.status(stopped); s["last_output"] != "before" {
+		t.Errorf("the stopped one: %v", s)
+	}
 	if s := second.status(stopped); s["status"] != "stopped" {
 		t.Errorf("the stopped one: %v", s)
 	}
@@ -55,5 +63,33 @@ func TestAfterARestart(t *testing.T) {
 		if s := second.status(each); s["status"] != "completed" || s["message_count"] != 2.0 {
 			t.Errorf("status after that %v", s)
 		}
+	}
+}
+
+// A list of sessions of an earlier server shows what the model said, covered and of
+// bounded length, and of one without words null; a failure is none of its words.
+func TestKeptOutputs(t *testing.T) {
+	folder := t.TempDir()
+	scenario := `{"turns":[[{"text":"` + strings.Repeat("long ", 2000) + secret + `"}],[{"text":"half"},{"exit":{"code":1}}]],"resume_turns":[[{"exit":{"code":1}}]]}`
+	first := serve(t, setup{scenario: scenario, engine: keeps(t, folder)})
+	id := first.must("mpm_session_start", `{"prompt":"go"}`)["session_id"].(string)
+	after := func(more int) (listed, status any) {
+		for range more {
+			first.use("mpm_session_continue", `{"session_id":"`+id+`","prompt":"on"}`)
+		}
+		first.close()
+		first = serve(t, setup{scenario: scenario, engine: keeps(t, folder)})
+		list := first.must("mpm_session_list", `{}`)["sessions"].([]any)
+		return list[0].(map[string]any)["last_output"], first.status(id)["last_output"]
+	}
+	listed, status := after(0)
+	if text, _ := listed.(string); len(text) > listedOutput || len(text) < listedOutput/2 || !strings.HasPrefix(text, "…") || !strings.HasSuffix(text, "long [x]") {
+		t.Errorf("listed %.40q", text)
+	}
+	if text, _ := status.(string); len(text) != 10_003 || !strings.HasSuffix(text, "long [x]") {
+		t.Errorf("status has %d bytes", len(text))
+	}
+	if listed, status = after(1); listed != nil || status != nil {
+		t.Errorf("of a turn without words: %v, %v", listed, status)
 	}
 }

@@ -3,6 +3,7 @@ package mpmserver
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
 	"github.com/gatehouse-mcp/gatehouse/internal/rawjson"
@@ -52,8 +53,9 @@ func system(kind string, data json.RawMessage, session string) json.RawMessage {
 	taken := map[string]bool{"type": true, "subtype": true, "session_id": true}
 	rawjson.Each(data, func(literal, value []byte) {
 		name, err := rawjson.Name(literal)
-		if err == nil && !taken[name] {
-			taken[name] = true
+		folded := strings.ToLower(strings.ToUpper(name)) // there are readers that take no heed of case, of ſ for s neither
+		if err == nil && !taken[folded] {
+			taken[folded] = true
 			m.literal(literal, value)
 		}
 	})

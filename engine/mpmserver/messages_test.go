@@ -31,6 +31,8 @@ var conversions = []struct {
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed"},"session_id":"s"}`},
 	{"progress that has our names", event.Progress, `{"type":"status","session_id":"other","subtype":"x","status":null,"status":1}`,
 		`{"type":"system","subtype":"status","status":null,"session_id":"s"}`},
+	{"progress that has them in other case", event.Progress, `{"type":"status","Type":"result","TYPE":"user","\u017fubtype":"success","Session_ID":"other","result":"x","Result":"y"}`,
+		`{"type":"system","subtype":"status","result":"x","session_id":"s"}`},
 	{"a message nobody knows", event.Progress, `{"type":"unknown","messageType":"new"}`,
 		`{"type":"gatehouse","subtype":"unknown","session_id":"s","data":{"type":"unknown","messageType":"new"}}`},
 	{"success", event.Result, `{"sessionId":"x","result":"ok","isError":false,"durationMs":3,"numTurns":1,"totalCostUsd":0.1,"sessionTotalTurns":1,"stopReason":"end_turn","permissionDenials":[]}`,

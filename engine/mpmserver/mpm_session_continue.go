@@ -33,5 +33,5 @@ func (f *family) runContinue(ctx context.Context, c mcpserver.Call) (*mcp.CallTo
 	if err != nil {
 		return nil, err
 	}
-	return answerTurn(ctx, c, t, limit)
+	return f.answerTurn(ctx, c, t, limit)
 }

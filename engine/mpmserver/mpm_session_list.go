@@ -28,6 +28,25 @@ type listView struct {
 	ActiveCount int           `json:"active_count"` // starting and active, whatever the filter
 }
 
+// Bounds of the outputs in one list, in bytes: a list is read by models, and there may
+// be a thousand sessions. mpm_session_status has more of each.
+const (
+	listedOutput  = 4 << 10 // of one session, with few of them
+	listedOutputs = 1 << 20 // of all, as long as each has leastListed
+	leastListed   = 200
+)
+
+// shorten keeps the outputs of a list within their bounds.
+func shorten(list []sessionView) {
+	limit := max(min(listedOutput, listedOutputs/max(len(list), 1)), leastListed)
+	for i, v := range list {
+		if v.LastOutput != nil {
+			text := shortened(*v.LastOutput, limit)
+			list[i].LastOutput = &text
+		}
+	}
+}
+
 // wrongFilter answers a status that is none.
 type wrongFilter struct {
 	Error string           `json:"error"`
@@ -59,6 +78,7 @@ func (f *family) runList(ctx context.Context, c mcpserver.Call) (*mcp.CallToolRe
 		}
 	}
 	slices.SortStableFunc(a.Sessions, func(x, y sessionView) int { return x.started.Compare(y.started) })
+	shorten(a.Sessions)
 	a.Count = len(a.Sessions)
 	return text(a)
 }

@@ -35,7 +35,7 @@ func (f *family) runStart(ctx context.Context, c mcpserver.Call) (*mcp.CallToolR
 	if err != nil {
 		return nil, err
 	}
-	return answerTurn(ctx, c, t, limit)
+	return f.answerTurn(ctx, c, t, limit)
 }
 
 // startTime is how long the CLI may take to tell of its session. Clients of this
@@ -64,7 +64,10 @@ func (f *family) startParams(c mcpserver.Call) engine.StartParams {
 
 // folder is where a session shall live. Policy and the engine say whether it may.
 func (f *family) folder(c mcpserver.Call) string {
-	asked := c.Text("working_directory")
+	asked := c.Free("working_directory") // "" is how some clients say that they name none
+	if asked != "" {
+		asked = c.Text("working_directory")
+	}
 	if asked == "" || filepath.IsAbs(asked) {
 		return cmp.Or(asked, f.o.WorkingDirectory)
 	}

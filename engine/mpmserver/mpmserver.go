@@ -37,12 +37,15 @@ var guide string
 //go:embed schema
 var schemas embed.FS
 
-// family carries what the tools share. Everything is fixed.
-type family struct{ o Options }
+// family carries what the tools share.
+type family struct {
+	o      Options       // fixed
+	making chan struct{} // holds one for each answer that is made at the moment
+}
 
 // Tools are the five tools.
 func Tools(o Options) []mcpserver.Tool {
-	f := &family{o}
+	f := &family{o, make(chan struct{}, atOnce)}
 	tools := []mcpserver.Tool{f.start(), f.proceed(), f.status(), f.list(), f.stop()}
 	for i := range tools {
 		tools[i].Input = schema(tools[i].Name)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gatehouse-mcp/gatehouse/engine"
 	"github.com/gatehouse-mcp/gatehouse/engine/event"
@@ -49,7 +48,7 @@ func read(ctx context.Context, t *engine.Turn) *said {
 func readFrom(ctx context.Context, h history, from int64) *said {
 	var a said
 	last := h.Info().LastEventID
-	for last != nil && from <= *last {
+	for last != nil && from <= *last && ctx.Err() == nil {
 		page := h.Events(&from, 0)
 		if page.ResetTo != nil && *page.ResetTo > from {
 			a.dropped += *page.ResetTo - from
@@ -115,15 +114,7 @@ func (a *said) say(words []string) {
 
 // output is what the model said on the main thread; of very much, the end.
 func (a *said) output() string {
-	text := strings.Join(a.texts, "\n")
-	if len(text) <= maxOutput {
-		return text
-	}
-	cut := len(text) - maxOutput
-	for cut < len(text) && !utf8.RuneStart(text[cut]) {
-		cut++
-	}
-	return text[cut:]
+	return ending(strings.Join(a.texts, "\n"), maxOutput)
 }
 
 // synthetic is the model of messages that the CLI makes up, such as those that

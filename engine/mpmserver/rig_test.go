@@ -52,10 +52,17 @@ type admitter struct {
 	mu     sync.Mutex
 	deny   map[admission.Action]bool
 	plain  bool // what is sensitive is denied
+	hooks  map[admission.Action]func()
 	starts []admission.Request
 }
 
 func (a *admitter) Admit(_ context.Context, r admission.Request) (permission.Decision, error) {
+	a.mu.Lock()
+	hook := a.hooks[r.Action]
+	a.mu.Unlock()
+	if hook != nil {
+		hook()
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r.Action == admission.Start {
@@ -65,6 +72,13 @@ func (a *admitter) Admit(_ context.Context, r admission.Request) (permission.Dec
 		return permission.Decision{Effect: permission.Deny, Rule: "test.refused", Reason: "not here"}, nil
 	}
 	return permission.Decision{Effect: permission.Allow, Rule: "test.admit"}, nil
+}
+
+// when runs f at each decision on an action, before it.
+func (a *admitter) when(action admission.Action, f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.hooks = map[admission.Action]func(){action: f}
 }
 
 func (a *admitter) refuse(actions ...admission.Action) {

@@ -39,7 +39,7 @@ type sessionView struct {
 	WorkingDirectory string  `json:"working_directory"` // "" where policy does not let it be shown
 	LastActivity     string  `json:"last_activity"`
 	MessageCount     int     `json:"message_count"` // turns that have ended
-	LastOutput       *string `json:"last_output"`   // null before the first one
+	LastOutput       *string `json:"last_output"`   // null where the last of them had none
 
 	started time.Time
 }
@@ -53,7 +53,7 @@ func viewOf(i engine.Info, whole bool) sessionView {
 	if whole {
 		v.WorkingDirectory = i.Params.Cwd
 	}
-	if i.Prompts > 0 || i.LastOutput != "" {
+	if i.LastOutput != "" {
 		v.LastOutput = &i.LastOutput
 	}
 	return v

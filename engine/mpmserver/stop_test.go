@@ -69,6 +69,28 @@ func TestStopOfWhatDoesNotRun(t *testing.T) {
 	}
 }
 
+// What a session has done stays when one more turn is stopped before its slot.
+func TestStopOfAWaitingContinue(t *testing.T) {
+	r := serve(t, setup{scenario: `{"turns":[[{"text":"done"}],[{"wait_interrupt":true}]]}`, engine: oneAtATime})
+	first, second := r.must("mpm_session_start", `{"prompt":"go"}`)["session_id"].(string), r.must("mpm_session_start", `{"prompt":"go"}`)["session_id"].(string)
+	running := r.background(t.Context(), "mpm_session_continue", `{"session_id":"`+first+`","prompt":"on"}`)
+	r.one("active", 1)
+	waiting := r.background(t.Context(), "mpm_session_continue", `{"session_id":"`+second+`","prompt":"on"}`)
+	r.one("starting", 1)
+	r.must("mpm_session_stop", `{"session_id":"`+second+`"}`)
+	if a, isError := waiting.wait(t); !isError || a["error"] != "Session stopped" || a["output"] != "" {
+		t.Errorf("the waiting call: %v", a)
+	}
+	if s := r.status(second); s["status"] != "stopped" || s["message_count"] != 1.0 || s["last_output"] != "done" {
+		t.Errorf("status %v", s)
+	}
+	r.must("mpm_session_stop", `{"session_id":"`+first+`","force":true}`)
+	running.wait(t)
+	if s := r.status(first); s["message_count"] != 2.0 || s["last_output"] != nil {
+		t.Errorf("the one that ran: %v", s)
+	}
+}
+
 func TestRefusedStop(t *testing.T) {
 	r := serve(t, setup{scenario: `{"turns":[[{"text":"done"}]]}`})
 	id := r.must("mpm_session_start", `{"prompt":"go"}`)["session_id"].(string)
@@ -140,6 +162,9 @@ func TestStopOfAWaitingOne(t *testing.T) {
 	r.must("mpm_session_stop", `{"session_id":"`+waiting+`"}`)
 	if a, isError := second.wait(t); !isError || a["error"] != "Session stopped" || a["output"] != "" {
 		t.Errorf("the waiting call: %v", a)
+	}
+	if s := r.status(waiting); s["status"] != "stopped" || s["message_count"] != 0.0 || s["last_output"] != nil {
+		t.Errorf("a session without a turn: %v", s)
 	}
 	r.must("mpm_session_stop", `{"session_id":"`+running+`","force":true}`)
 	first.wait(t)

@@ -35,7 +35,7 @@ func (f *family) limit(c mcpserver.Call) limit {
 		d = f.o.Timeout
 		seconds = d.Seconds()
 	}
-	return limit{d, strconv.FormatFloat(seconds, 'f', -1, 64)}
+	return limit{d, strconv.FormatFloat(seconds, 'g', -1, 64)}
 }
 
 // Pauses of a call that waits for its turn.
@@ -49,17 +49,21 @@ const (
 const stopWait = time.Minute
 
 // answerTurn waits for the turn and answers the call.
-func answerTurn(ctx context.Context, c mcpserver.Call, t *engine.Turn, l limit) (*mcp.CallToolResult, error) {
-	if err := follow(ctx, c, t); err != nil {
-		if !mcpserver.CancelledByClient(ctx) {
-			// The server's end ends the session too, and one that serves
-			// further connections keeps it: others may wait for it.
-			return nil, engine.Errorf(engine.CancelledCode, "the connection ended; the session is left to the server: %w", err)
-		}
-		giveUp(ctx, t)
-		return nil, engine.Errorf(engine.CancelledCode, "call was cancelled by the client")
+func (f *family) answerTurn(ctx context.Context, c mcpserver.Call, t *engine.Turn, l limit) (*mcp.CallToolResult, error) {
+	err := follow(ctx, c, t)
+	if err == nil {
+		return f.turnAnswer(ctx, c, t, l), nil
 	}
-	return turnAnswer(ctx, t, l), nil
+	// Such calls are answered too: that there is a session is worth knowing.
+	v := turnView{SessionID: t.Session().ID(), ErrorType: engine.SessionError, Error: "call was cancelled by the client"}
+	if mcpserver.CancelledByClient(ctx) {
+		giveUp(ctx, t)
+	} else {
+		// The server's end ends the session too, and one that serves
+		// further connections keeps it: others may wait for it.
+		v.Error = fmt.Sprintf("the server, or the connection, ended before the turn did: %v", err)
+	}
+	return v.result(c), nil
 }
 
 // follow waits for the end of the turn and tells the client what it does meanwhile.
@@ -95,15 +99,10 @@ func phaseOf(i engine.Info) string {
 	return "working"
 }
 
-// giveUp stops the session of a turn that nobody waits for any more. It is decided
-// like any stop; where policy refuses it, the turn goes on.
+// giveUp stops the session of a turn that nobody waits for any more, unless the turn
+// has ended. It is decided like any stop; where policy refuses it, the turn goes on.
 func giveUp(ctx context.Context, t *engine.Turn) {
-	select {
-	case <-t.Done():
-		return // another one may be under way
-	default:
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()
-	_ = t.Session().Stop(ctx, engine.StopParams{Reason: "the client gave up its call", Source: "client"})
+	_ = t.Stop(ctx, engine.StopParams{Reason: "the client gave up its call", Source: "client"})
 }

@@ -194,7 +194,10 @@ func TestWorkingDirectory(t *testing.T) {
 			}
 		})
 	}
-	r := serve(t, setup{scenario: `{}`})
+	r := serve(t, setup{scenario: `{"turns":[[{"reveal":"cwd"}]]}`})
+	if a := r.must("mpm_session_start", `{"prompt":"go","working_directory":""}`); !strings.Contains(a["output"].(string), encoded(t, r.root)) {
+		t.Errorf("an empty name: %v", a)
+	}
 	if a, isError := r.use("mpm_session_start", `{"prompt":"go","working_directory":"nowhere"}`); !isError || !strings.Contains(a["error"].(string), "no such folder") {
 		t.Errorf("a folder that is not there: %v", a)
 	}
@@ -207,6 +210,7 @@ func TestTimeout(t *testing.T) {
 		tools            Options
 	}{
 		{"of the call", `"timeout":0.5`, "Session timed out after 0.5s", Options{}},
+		{"of no time", `"timeout":1e-300`, "Session timed out after 1e-300s", Options{}},
 		{"of the server", `"timeout":0`, "Session timed out after 10.5s", Options{Timeout: 10500 * time.Millisecond}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -227,16 +231,31 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// Whatever a start is broken off at by the end of its time, that is what it is told as.
+func TestAStartWithoutTime(t *testing.T) {
+	r := serve(t, setup{scenario: `{"turns":[[{"text":"x"}]]}`})
+	for range 5 {
+		a, isError := r.use("mpm_session_start", `{"prompt":"go","timeout":0.0001}`)
+		if !isError || a["error"] != "Session timed out after 0.0001s" || a["error_type"] != "SessionError" || a["session_id"] == "" {
+			t.Fatalf("answer %v", a)
+		}
+		if b := r.must("mpm_session_continue", `{"prompt":"go","session_id":"`+a["session_id"].(string)+`"}`); b["output"] != "x" {
+			t.Errorf("continued: %v", b)
+		}
+	}
+}
+
 func TestRefusedArguments(t *testing.T) {
 	r := serve(t, setup{scenario: `{}`})
 	for _, tt := range []struct{ tool, args, want string }{
 		{"mpm_session_start", `{}`, "prompt: is required"},
-		{"mpm_session_start", `{"prompt":" "}`, "prompt: is blank"},
+		{"mpm_session_start", `{"prompt":" "}`, "blank"},
 		{"mpm_session_start", `{"prompt":"x","no_hook":true}`, `"no_hook": unknown argument; did you mean "no_hooks"?`},
 		{"mpm_session_start", `{"prompt":"x","no_hooks":"yes"}`, "no_hooks: want a boolean, got a string"},
 		{"mpm_session_start", `{"prompt":"x","prompt":"y"}`, `given twice`},
 		{"mpm_session_start", `{"prompt":"x","timeout":-1}`, "timeout: want seconds from 0 to 86400, got -1"},
 		{"mpm_session_start", `{"prompt":"x","timeout":86401}`, "timeout: want seconds from 0 to 86400, got 86401"},
+		{"mpm_session_start", `{"prompt":"x","working_directory":" "}`, "working_directory: "},
 		{"mpm_session_continue", `{"prompt":"x"}`, "session_id: is required"},
 		{"mpm_session_continue", `{"session_id":"s1","prompt":null}`, "prompt: is required"},
 		{"mpm_session_continue", `{"session_id":"s1","prompt":"x"}`, "s1"},

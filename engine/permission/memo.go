@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"io"
 	"sync"
 )
 
@@ -13,12 +14,12 @@ const memoBound = 256
 
 type memoKey struct {
 	agent, toolUse, tool, folder, revision string
-	input                                  [sha256.Size]byte
+	input, answered                        [sha256.Size]byte
 }
 
 // Memo carries a decision from the first door to the second, so that a call is
 // judged once. An entry is used once, and only for the very same input under
-// the same policies. A person's answer is never put here.
+// the same policies, mode and rules of the session. A person's answer is never put here.
 type Memo struct {
 	mu      sync.Mutex
 	entries map[memoKey]Decision
@@ -26,7 +27,23 @@ type Memo struct {
 }
 
 func keyOf(r Request, revision string) memoKey {
-	return memoKey{r.AgentID, r.ToolUseID, r.Tool, r.Folder, revision, sha256.Sum256(canonical(r.Input))}
+	return memoKey{r.AgentID, r.ToolUseID, r.Tool, r.Folder, revision, sha256.Sum256(canonical(r.Input)), answered(r.Session)}
+}
+
+// answered stands for what an answer to another call may have changed between the two
+// doors: a decision that was made without it must not count.
+func answered(s Session) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	io.WriteString(h, s.Mode)
+	for _, list := range [][]string{s.AllowedTools, s.DisallowedTools} {
+		io.WriteString(h, "\x00\x00")
+		for _, rule := range list {
+			io.WriteString(h, rule)
+			io.WriteString(h, "\x00")
+		}
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // canonical orders the keys of a JSON text: the CLI writes the same input in

@@ -123,6 +123,10 @@ func TestMemo(t *testing.T) {
 		{"other tool", change(func(r *Request) { r.Tool = "Read" }), "r", false},
 		{"other id", change(func(r *Request) { r.ToolUseID = "u" }), "r", false},
 		{"other policies", base, "s", false},
+		{"other mode", change(func(r *Request) { r.Session.Mode = "plan" }), "r", false},
+		{"a rule added", change(func(r *Request) { r.Session.DisallowedTools = []string{"Bash"} }), "r", false},
+		{"a rule on the other list", change(func(r *Request) { r.Session.AllowedTools = []string{"Bash"} }), "r", false},
+		{"later in the session", change(func(r *Request) { r.Session.ToolCalls = 7 }), "r", true},
 	}
 	for _, c := range cases {
 		var m Memo
