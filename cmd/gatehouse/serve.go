@@ -34,7 +34,9 @@ func (c *command) serveTools(ctx context.Context, o *options, err error) int {
 	if err != nil {
 		return c.failUsage(err)
 	}
-	serverOf := mcpserver.Prepare(s.serverOptions(o.serves, logger))
+	offer := s.serverOptions(o.serves, logger)
+	offer.ByID = c.env.get(allowDiskResume) == "1"
+	serverOf := mcpserver.Prepare(offer)
 	st, err := openState(ctx, s, logger)
 	if err != nil {
 		return c.failUsage(err)

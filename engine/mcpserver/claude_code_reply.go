@@ -66,6 +66,9 @@ func resumes(session *engine.Session, err error, p engine.ResumeParams) bool {
 func (s *server) replyBlocking(ctx context.Context, c call, p engine.ResumeParams) (any, error) {
 	p.Reply.SessionInitTimeout = startWithin(p.Reply.SessionInitTimeout)
 	session, err := s.engine.Session(p.SessionID)
+	if engine.CodeOf(err) == engine.SessionNotFound && s.byID && p.Token == "" {
+		return s.replyByID(ctx, c, p)
+	}
 	if resumes(session, err, p) {
 		turn, err := s.engine.BeginResume(ctx, p)
 		if err != nil {
@@ -85,13 +88,28 @@ func (s *server) replyBlocking(ctx context.Context, c call, p engine.ResumeParam
 	return a, err
 }
 
+// replyByID continues a session that is only kept, as clients of the first version
+// do, who know no token: with the options it was started with and no others.
+func (s *server) replyByID(ctx context.Context, c call, p engine.ResumeParams) (any, error) {
+	if p.At != "" {
+		return nil, invalid("resumeSessionAt: needs the session's resumeToken")
+	}
+	turn, err := s.engine.Continue(ctx, p.SessionID, p.Reply)
+	if err != nil {
+		return nil, err
+	}
+	a, err := awaitTurn(ctx, c, turn)
+	a.Warnings = append(a.Warnings, unused(&c.arguments)...)
+	return a, err
+}
+
 // unused warns of options of a session that keeps those it has.
 func unused(a *arguments) []string {
 	names := unusedOptions(a)
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{"the session is in memory and keeps its options; not used: " + strings.Join(names, ", ")}
+	return []string{"the session keeps the options it was started with; not used: " + strings.Join(names, ", ")}
 }
 
 // replyParameters are those of every reply; the others are for a resume from disk.

@@ -43,6 +43,7 @@ type Options struct {
 
 	Without   bool         // leave the claude_code tools out
 	Sync      bool         // claude_code and claude_code_reply answer when the turn has ended, and permissionMode is dontAsk where none is given
+	ByID      bool         // with Sync: a reply without a token continues a session that is only kept, with the options it had
 	Configure bool         // offer claude_code_configure
 	Further   []Tool       // of other families
 	NoDetails string       // why includeSensitive is refused; empty: policy decides on it
@@ -56,6 +57,7 @@ type server struct {
 
 	noDetails string // see Options
 	sync      bool   // see Options
+	byID      bool   // the same
 }
 
 // New makes an MCP server with the four tools. A nil opts is the zero Options.
@@ -78,7 +80,7 @@ func Prepare(opts *Options) func(*engine.Engine) *mcp.Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{logger: o.Logger, noDetails: o.NoDetails, sync: o.Sync}
+	s := &server{logger: o.Logger, noDetails: o.NoDetails, sync: o.Sync, byID: o.Sync && o.ByID}
 	made := make(chan *mcp.Server, 1)
 	go func() { made <- s.make(o) }() // ends when the server is made
 	return func(e *engine.Engine) *mcp.Server {
