@@ -112,11 +112,12 @@ func TestSilentTurn(t *testing.T) {
 	h.control("interrupt")
 	h.until("control_response")
 	h.close()
-	p.kill(codeSIGTERM)
+	const terminated = 143 // 128 + SIGTERM
+	p.kill(terminated)
 	if drained(h, "result") {
 		t.Error("a result came")
 	}
-	if code := h.wait(); code != codeSIGTERM {
+	if code := h.wait(); code != terminated {
 		t.Errorf("exit code %d", code)
 	}
 }
