@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -120,13 +121,18 @@ func TestLogLevel(t *testing.T) {
 }
 
 func TestCommandLine(t *testing.T) {
+	backslashed := "--help" // a separator of folders on Windows only
+	if runtime.GOOS == "windows" {
+		backslashed = mpmName + " --help"
+	}
 	for _, tt := range []struct{ given, want string }{
 		{"", ""},
 		{"gatehouse", ""},
 		{"/bin/gatehouse serve", "serve"},
 		{"mpm-session-server", mpmName},
 		{"/usr/local/bin/mpm-session-server --max-concurrent 3", mpmName + " --max-concurrent 3"},
-		{`C:\bin\mpm-session-server.exe --help`, mpmName + " --help"},
+		{"/bin/mpm-session-server.exe --help", mpmName + " --help"},
+		{`C:\bin\mpm-session-server.exe --help`, backslashed},
 		{"mpm-session-server serve", mpmName + " serve"}, // which it refuses
 		{"mpm-session-server scripted-cli --x", "scripted-cli --x"},
 		{"mpm-session-server2 check", "check"},
