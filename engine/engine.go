@@ -70,12 +70,14 @@ type Engine struct {
 	auditor  *auditor // nil: nothing is recorded
 	programs programs
 
-	sealer *sealer      // of resume tokens; nil without a secret
-	floor  floor        // of the wait for a start
-	asking atomic.Int32 // PluginServers that have not returned
-	spent  ledger
-	filter *filterLink // nil without one
-	bypass bypass
+	sealer *sealer // of resume tokens; nil without a secret
+	floor  floor   // of the wait for a start
+
+	versionWithin time.Duration // set by New
+	asking        atomic.Int32  // PluginServers that have not returned
+	spent         ledger
+	filter        *filterLink // nil without one
+	bypass        bypass
 
 	spilling sync.Mutex // held while a spilled file is covered
 
@@ -117,9 +119,10 @@ func New(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		o: o, log: o.Logger, sealer: sealer, filter: filter, slots: newSlots(o.MaxConcurrent), starts: newSlots(startsPerCore * runtime.GOMAXPROCS(0)),
-		chain:    permission.Chain{Deciders: o.Deciders, Default: fallback, Annotators: o.Annotators},
-		procs:    newProcesses(o.MaxProcesses),
-		sessions: make(map[string]*Session), versions: make(map[string]string), claimed: make(map[string]bool),
+		versionWithin: versionWithin,
+		chain:         permission.Chain{Deciders: o.Deciders, Default: fallback, Annotators: o.Annotators},
+		procs:         newProcesses(o.MaxProcesses),
+		sessions:      make(map[string]*Session), versions: make(map[string]string), claimed: make(map[string]bool),
 	}
 	e.ctx, e.stop = context.WithCancel(context.Background())
 	e.auditor, e.programs.ctx = newAuditor(o.Audit), e.ctx

@@ -32,6 +32,12 @@ func (e *Engine) checkExecutable(ctx context.Context, path string) error {
 	return nil
 }
 
+// versionWithin bounds the wait for an executable's version. The first start of the
+// CLI on a busy machine has taken more than ten seconds; later ones are not asked.
+const versionWithin = time.Minute
+
+var errSlowVersion = errors.New("version was not told in time")
+
 func (e *Engine) askVersion(ctx context.Context, path string) (string, error) {
 	if ext := strings.ToLower(filepath.Ext(path)); ext == ".bat" || ext == ".cmd" {
 		return "", Errorf(InvalidArgument, "executable %s: batch files are refused, since their arguments cannot be quoted safely; name the .exe", path)
@@ -39,12 +45,15 @@ func (e *Engine) askVersion(ctx context.Context, path string) (string, error) {
 	if _, err := exec.LookPath(path); err != nil {
 		return "", Errorf(InvalidArgument, "executable %s not found: install it (npm install -g @anthropic-ai/claude-code) or set [cli] executable: %w", path, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, DefaultInitTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, e.versionWithin, errSlowVersion)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, append(slices.Clone(e.o.Args), "--version")...)
 	cmd.Env = e.environment(nil)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
+	if err != nil && errors.Is(context.Cause(ctx), errSlowVersion) {
+		return "", Errorf(Timeout, "executable %s --version did not answer within %s; run it by hand to see why", path, e.versionWithin)
+	}
 	if err != nil {
 		return "", Errorf(InvalidArgument, "executable %s --version: %w%s", path, err, e.stderrOf(ctx, err))
 	}
