@@ -4,6 +4,8 @@
 // followed ([Session.Pages]) or polled ([Session.Events], [Session.Wait]), answered
 // ([Session.Answer]), continued ([Session.Prompt]) and ended ([Session.Cancel]).
 // [Session.Stop] ends it until [Engine.Continue] takes it up again, by its id alone.
+// Who waits for the end of one prompt's work begins with [Engine.Begin] or
+// [Session.Begin] instead, which give its [Turn].
 // [Engine.Close] ends everything it started.
 //
 //	eng, err := engine.New(engine.Options{Deciders: …, Admission: …})

@@ -1,13 +1,15 @@
-// Package mcpserver offers an [engine.Engine] as four MCP tools, so that any
-// MCP client can start, continue, watch, answer and end Claude Code sessions.
+// Package mcpserver offers an [engine.Engine] as MCP tools, so that any MCP
+// client can start, continue, watch, answer and end Claude Code sessions.
 //
 // Start at [New]; [Transport] serves the result over stdio:
 //
 //	srv := mcpserver.New(eng, &mcpserver.Options{Version: "1.0.0"})
 //	err := srv.Run(ctx, mcpserver.Transport(os.Stdin, os.Stdout, logger))
 //
-// The tools are claude_code, claude_code_reply, claude_code_check and
-// claude_code_session, each in the file of its name. All are thin: arguments
+// The tools are claude_code, claude_code_reply, claude_code_check,
+// claude_code_session and, where it is asked for, claude_code_configure, each in the
+// file of its name; calls that wait for their turn are in blocking.go. Tools of other
+// families are served beside them (further.go). All are thin: arguments
 // are decoded strictly (arguments.go), one engine method is called, and the
 // answer is shaped (poll.go, shape.go) and written (encode.go, splice.go). The
 // package keeps nothing but the open connections and closes nothing: the caller
@@ -60,7 +62,7 @@ type server struct {
 	byID      bool   // the same
 }
 
-// New makes an MCP server with the four tools. A nil opts is the zero Options.
+// New makes an MCP server with the tools that opts chooses. A nil opts is the zero Options.
 // The server may serve any number of connections at once.
 func New(e *engine.Engine, opts *Options) *mcp.Server { return Prepare(opts)(e) }
 
